@@ -7,6 +7,8 @@
 #   make test-hosts every MPI test with its ranks on 3 virtual hosts (root), by mpiexec and under a
 #                   Slurm of its own; T=regex for some
 #   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
+#   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
+#                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
 #   make test-upc-fuzz    feed the UPC translator mutated programs for SECONDS (60)
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
@@ -33,7 +35,7 @@ comma := ,
 BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
-.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz bench bench-startup bench-hosts bench-upc \
+.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz test-io-world bench bench-startup bench-hosts bench-upc \
         bench-elastic style install clean help build-test bench-impi
 
 all: $(BUILD)/CMakeCache.txt
@@ -46,6 +48,7 @@ help:
 $(BUILD)/CMakeCache.txt:
 	@tools/setup/need build
 	@tools/setup/need ucx || echo "building without UCX: fast networks will be used over TCP"
+	@tools/setup/need uring || echo "building without liburing: files will be accessed without io_uring"
 	@tools/setup/need fortran || echo "building without Fortran: mpifort will say what to install"
 	@$(CONFIGURE) >$(BUILD).log 2>&1 || { cat $(BUILD).log; rm -rf $(BUILD) $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
@@ -84,6 +87,9 @@ test-hosts: $(BUILD)/CMakeCache.txt
 
 test-upc-plain: all
 	@tests/upc/plain.sh $(if $(TIME),--time) $(CURDIR)/$(BUILD)/bin $(WORK)
+
+test-io-world: all
+	@python3 tests/world/io_world.py --build $(BUILD) --docs docs/io.md $(if $(IOR),--ior $(IOR)) $(if $(WORK),--work $(WORK))
 
 test-upc-fuzz:
 	@tests/upc/fuzz/run.sh $(or $(SECONDS),60)

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-// The place of a value that the program is given the address of. Guarded by nothing: all writers of a place
-// write what is there already, but for the last two.
+// The place of a value that the program is given the address of. Guarded by nothing: all writers
+// of a place write what is there already, but for the last two.
 enum place { HOST, IO, LAST_CODE, FLAVOR, MODEL = FLAVOR + 8, N_PLACE = MODEL + 4 };
 static int values[N_PLACE];
 
@@ -22,8 +22,8 @@ int pli_foreign_attr_comm(F_Comm comm, int keyval, void *attribute_val, int *fla
     if (err != 0 || !*flag) {
         return err == 0 ? 0 : pli_foreign_error_out(err);
     }
-    int value = key == MPI_HOST || key == MPI_IO || key == MPI_LASTUSEDCODE ? **(int **)attribute_val
-                                                                            : 0;
+    int value =
+        key == MPI_HOST || key == MPI_IO || key == MPI_LASTUSEDCODE ? **(int **)attribute_val : 0;
     if (key == MPI_HOST || key == MPI_IO) {
         put(attribute_val, key == MPI_HOST ? HOST : IO, pli_foreign_rank_out(value));
     } else if (key == MPI_LASTUSEDCODE) {

@@ -127,7 +127,8 @@ int pli_foreign_env_version(int *version, int *subversion)
 {
     int unused;
     if (version == NULL || subversion == NULL) { // says what is wrong
-        return pli_foreign_error_out(pli_std_MPI_Get_version(version == NULL ? NULL : &unused, NULL));
+        return pli_foreign_error_out(
+            pli_std_MPI_Get_version(version == NULL ? NULL : &unused, NULL));
     }
     *version = F_MPI_VERSION;
     *subversion = F_MPI_SUBVERSION;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations and error handlers of the program: they get no argument of their own, so the library below
-// calls them through the table that is set here.
+// Operations and error handlers of the program: they get no argument of their own, so the library
+// below calls them through the table that is set here.
 #include "foreign_calls.h"
 
 // As src/obj/user_calls.h has it.
@@ -14,6 +14,35 @@ struct pli_user_calls {
     void (*session)(MPI_Session_errhandler_function *fn, MPI_Session *session, int *code);
 };
 extern const struct pli_user_calls *pli_user_calls;
+
+// A code of the library below is a class, a number that the program has added, or a class in the
+// low bits with marks above it, by which its text is found (src/glue/code.c). MPICH promises that
+// what is added is above MPI_ERR_LASTCODE: there it has the mark too.
+enum { MARK = 1 << 30, CLASS = 0xffff, ADDED = 0x4000, IS_ABOVE = F_MPI_ERR_LASTCODE > ADDED };
+
+int pli_foreign_error_in(int code)
+{
+    if (code < ADDED) {
+        return pli_foreign_class_in(code);
+    }
+    int class = code & CLASS;
+    if ((code & MARK) == 0 || (IS_ABOVE && code == (MARK | class) && class >= ADDED)) {
+        return IS_ABOVE && (code & MARK) == 0 ? PLI_FOREIGN_NONE : code & ~MARK;
+    }
+    return (code & ~CLASS) | (class < ADDED ? pli_foreign_class_in(class) : class);
+}
+
+int pli_foreign_error_out(int code)
+{
+    if (code < ADDED) {
+        return pli_foreign_class_out(code);
+    }
+    if ((code & MARK) == 0) {
+        return IS_ABOVE ? code | MARK : code;
+    }
+    int class = code & CLASS;
+    return (code & ~CLASS) | (class < ADDED ? pli_foreign_class_out(class) : class);
+}
 
 static void call_op(MPI_User_function *fn, void *in, void *inout, int *len, MPI_Datatype *type)
 {

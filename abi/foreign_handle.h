@@ -41,8 +41,8 @@ extern const uint16_t pli_foreign_builtin_in[PLI_FOREIGN_N][256];
 extern const uint32_t pli_foreign_builtin_out[PLI_FOREIGN_PREDEFINED];
 _Noreturn void pli_foreign_env_full(void);
 
-// An object is a number of 26 bits: where it begins among all objects. Some of the pairs of MPICH are
-// of the kind 2, so ours are all of the kind 3.
+// An object is a number of 26 bits: where it begins among all objects. Some of the pairs of MPICH
+// are of the kind 2, so ours are all of the kind 3.
 static inline void *pli_foreign_in(uint32_t h, enum pli_foreign_type type, uint32_t kind)
 {
     if (h >> 26 == (0x30 | kind)) {
@@ -69,7 +69,7 @@ static inline int pli_foreign_out(const void *h, uint32_t kind)
 #define PLI_FOREIGN_CONVERT(name, Name, NAME)                                                      \
     static inline MPI_##Name pli_foreign_##name##_in(F_##Name h)                                   \
     {                                                                                              \
-        return (MPI_##Name)pli_foreign_in((uint32_t)h, PLI_FOREIGN_##NAME, F_KIND_##NAME);          \
+        return (MPI_##Name)pli_foreign_in((uint32_t)h, PLI_FOREIGN_##NAME, F_KIND_##NAME);         \
     }                                                                                              \
     static inline F_##Name pli_foreign_##name##_out(MPI_##Name h)                                  \
     {                                                                                              \
@@ -120,9 +120,8 @@ static inline void *pli_foreign_in(const void *h)
 
 static inline void *pli_foreign_out(const void *h)
 {
-    return (uintptr_t)h < PLI_FOREIGN_PREDEFINED
-               ? (void *)pli_foreign_builtin_out[(uintptr_t)h]
-               : (void *)h;
+    return (uintptr_t)h < PLI_FOREIGN_PREDEFINED ? (void *)pli_foreign_builtin_out[(uintptr_t)h]
+                                                 : (void *)h;
 }
 
 #define PLI_FOREIGN_CONVERT(name, Name, NAME)                                                      \
@@ -198,6 +197,10 @@ static inline F_File pli_foreign_file_f2c(MPI_Fint i)
     return pli_foreign_file_out(pli_std_MPI_File_fromint(i));
 }
 
+// Error codes and classes (foreign_error.c).
+int pli_foreign_error_in(int code);
+int pli_foreign_error_out(int code);
+
 // The special addresses. MPI_BOTTOM is NULL everywhere.
 static inline void *pli_foreign_buffer_in(const void *buf)
 {
@@ -207,7 +210,7 @@ static inline void *pli_foreign_buffer_in(const void *buf)
 static inline int *pli_foreign_weights_in(const int *w)
 {
 #ifdef F_MPI_UNWEIGHTED
-    return w == F_MPI_UNWEIGHTED ? MPI_UNWEIGHTED
+    return w == F_MPI_UNWEIGHTED      ? MPI_UNWEIGHTED
            : w == F_MPI_WEIGHTS_EMPTY ? MPI_WEIGHTS_EMPTY
                                       : (int *)w;
 #else
@@ -223,7 +226,10 @@ static inline void pli_foreign_status_unset(MPI_Status *s)
 
 enum { PLI_FOREIGN_CANCELLED = 2 }; // word of MPI_internal (src/obj/status.h)
 
-// The count of bytes has a mark in bit 63; where there are 62 bits it moves to the last of them.
+// The count of bytes has a mark in bit 63. Where there are 63 bits, ones in all above bit 47 are
+// the mark; a message with the mark is never as long.
+#define PLI_FOREIGN_MARK ((uint64_t)0x7fff << 48)
+
 static inline void pli_foreign_status_out(F_Status *to, const MPI_Status *from)
 {
     if (from->MPI_SOURCE == INT_MIN) {
@@ -233,8 +239,7 @@ static inline void pli_foreign_status_out(F_Status *to, const MPI_Status *from)
     memcpy(&bytes, from->MPI_internal, sizeof bytes);
     bool is_cancelled = from->MPI_internal[PLI_FOREIGN_CANCELLED] != 0;
 #if F_HANDLES_ARE_INTS
-    uint64_t mark = bytes >> 63 << 62;
-    bytes = (bytes & ~((uint64_t)3 << 62)) | mark;
+    bytes = bytes >> 63 != 0 ? bytes << 1 >> 1 | PLI_FOREIGN_MARK : bytes;
     to->count_lo = (int)(uint32_t)bytes;
     to->count_hi_and_cancelled = (int)((uint32_t)(bytes >> 32) << 1 | is_cancelled);
 #else
@@ -253,7 +258,9 @@ static inline void pli_foreign_status_in(MPI_Status *to, const F_Status *from)
 #if F_HANDLES_ARE_INTS
     uint32_t high = (uint32_t)from->count_hi_and_cancelled;
     uint64_t bytes = (uint64_t)(high >> 1) << 32 | (uint32_t)from->count_lo;
-    bytes = (bytes & ~((uint64_t)1 << 62)) | (bytes >> 62 & 1) << 63;
+    if ((bytes & PLI_FOREIGN_MARK) == PLI_FOREIGN_MARK) {
+        bytes = (bytes & ~PLI_FOREIGN_MARK) | (uint64_t)1 << 63;
+    }
     bool is_cancelled = high & 1;
 #else
     uint64_t bytes = from->bytes;

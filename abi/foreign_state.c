@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callbacks that get an argument of their own (extra_state): there the function of the program is kept
-// beside the program's argument, and ours in its place changes the handles.
+// Callbacks that get an argument of their own (extra_state): there the function of the program is
+// kept beside the program's argument, and ours in its place changes the handles.
 #include "foreign_calls.h"
 
 #include <stdlib.h>
@@ -25,8 +25,8 @@ struct state {
     F_Datarep_conversion_function_c *read_c, *write_c;
 };
 
-// A key may be in use after it was freed, and a data representation lives as long as the program: only
-// a generalized request gives its memory back.
+// A key may be in use after it was freed, and a data representation lives as long as the program:
+// only a generalized request gives its memory back.
 static struct state *make(struct state like)
 {
     struct state *s = malloc(sizeof *s);
@@ -62,8 +62,8 @@ PLI_FOREIGN_KEYVAL(win, Win)
 #define pli_foreign_type_out pli_foreign_datatype_out
 PLI_FOREIGN_KEYVAL(type, Datatype)
 
-// The functions that MPI itself has for copying and deleting. Where one has several addresses they do
-// what they say all the same.
+// The functions that MPI itself has for copying and deleting. Where one has several addresses they
+// do what they say all the same.
 #if F_HANDLES_ARE_INTS
 int MPIR_Dup_fn(F_Comm comm, int keyval, void *extra_state, void *in, void *out, int *flag);
 int MPIR_Dup_fn(F_Comm comm, int keyval, void *extra_state, void *in, void *out, int *flag)
@@ -130,9 +130,8 @@ int pli_foreign_state_comm_keyval(F_Comm_copy_attr_function *comm_copy_attr_fn,
                                   int *comm_keyval, void *extra_state)
 {
     int key = 0;
-    struct state *s = make((struct state){ .extra = extra_state,
-                                           .copy.comm = comm_copy_attr_fn,
-                                           .drop.comm = comm_delete_attr_fn });
+    struct state *s = make((struct state){
+        .extra = extra_state, .copy.comm = comm_copy_attr_fn, .drop.comm = comm_delete_attr_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -148,9 +147,8 @@ int pli_foreign_state_type_keyval(F_Type_copy_attr_function *type_copy_attr_fn,
                                   int *type_keyval, void *extra_state)
 {
     int key = 0;
-    struct state *s = make((struct state){ .extra = extra_state,
-                                           .copy.type = type_copy_attr_fn,
-                                           .drop.type = type_delete_attr_fn });
+    struct state *s = make((struct state){
+        .extra = extra_state, .copy.type = type_copy_attr_fn, .drop.type = type_delete_attr_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -166,9 +164,8 @@ int pli_foreign_state_win_keyval(F_Win_copy_attr_function *win_copy_attr_fn,
                                  void *extra_state)
 {
     int key = 0;
-    struct state *s = make((struct state){ .extra = extra_state,
-                                           .copy.win = win_copy_attr_fn,
-                                           .drop.win = win_delete_attr_fn });
+    struct state *s = make((struct state){
+        .extra = extra_state, .copy.win = win_copy_attr_fn, .drop.win = win_delete_attr_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -238,8 +235,8 @@ static int extent(MPI_Datatype type, MPI_Aint *to, void *extra_state)
                            MPI_Offset position, void *extra_state)                                 \
     {                                                                                              \
         struct state *s = extra_state;                                                             \
-        return code_in(s->name(userbuf, pli_foreign_datatype_out(type), count, filebuf, position,  \
-                               s->extra));                                                         \
+        return code_in(                                                                            \
+            s->name(userbuf, pli_foreign_datatype_out(type), count, filebuf, position, s->extra)); \
     }
 PLI_FOREIGN_CONVERSION(read, int)
 PLI_FOREIGN_CONVERSION(write, int)

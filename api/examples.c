@@ -297,7 +297,7 @@ void pli_examples_spawn(void)
     char *args[] = { "-v", NULL };
     int codes[4];
     MPI_Info hints;
-    MPI_Comm_get_parent(&parent); // MPI_COMM_NULL: nobody has spawned us
+    MPI_Comm_get_parent(&parent); // MPI_COMM_NULL: this process was not spawned
     MPI_Info_create(&hints);
     MPI_Info_set(hints, "wdir", "/tmp");
     MPI_Info_set(hints, "env", "LEVEL=2\nMODE=fast");
@@ -385,7 +385,7 @@ void pli_examples_send(int rank, MPI_Comm comm)
 // man: MPI_Isend MPI_Irecv MPI_Waitall MPI_Wait
 void pli_examples_exchange(int left, int right, MPI_Comm comm)
 {
-    // Both neighbours at once: nobody waits for another to begin.
+    // Both neighbours at once: no rank waits for another to begin.
     double mine[2] = { 1, 2 }, theirs[2];
     MPI_Request r[4];
     MPI_Irecv(&theirs[0], 1, MPI_DOUBLE, left, 0, comm, &r[0]);
@@ -418,7 +418,7 @@ void pli_examples_answers(MPI_Request *r, const double *answer, int n)
 // man: MPI_Probe MPI_Iprobe
 void pli_examples_probe(MPI_Comm comm)
 {
-    // A message whose length nobody knows.
+    // A message of unknown length.
     MPI_Status status;
     char text[4096];
     int len;
@@ -432,7 +432,7 @@ void pli_examples_probe(MPI_Comm comm)
 // man: MPI_Mprobe MPI_Mrecv MPI_Improbe MPI_Imrecv
 void pli_examples_take(MPI_Comm comm)
 {
-    // As MPI_Probe, where other threads receive too: nobody else can get the message.
+    // As MPI_Probe, where other threads receive too: no other receive can get the message.
     MPI_Message message;
     MPI_Status status;
     int number;

@@ -26,6 +26,7 @@ HAND = {
     "Session_create_errhandler": "pli_foreign_error_session",
     "Comm_get_attr": "pli_foreign_attr_comm", "Attr_get": "pli_foreign_attr_comm",
     "Win_get_attr": "pli_foreign_attr_win", "Type_get_contents": "pli_foreign_type_contents",
+    "Buffer_attach": "pli_foreign_buffer_attach", "Buffer_detach": "pli_foreign_buffer_detach",
     "Get_version": "pli_foreign_env_version", "Status_c2f": "pli_foreign_env_status_c2f",
     "Status_f2c": "pli_foreign_env_status_f2c",
 }
@@ -41,7 +42,7 @@ SETS = {
     "order": r"MPI_ORDER_", "distribution": r"MPI_DISTRIBUTE_(?!DFLT)", "darg": r"MPI_DISTRIBUTE_DFLT",
     "typeclass": r"MPI_TYPECLASS_", "split": r"MPI_COMM_TYPE_", "combiner": r"MPI_COMBINER_",
     "flavor": r"MPI_WIN_FLAVOR_", "model": ["MPI_WIN_UNIFIED", "MPI_WIN_SEPARATE"],
-    "error": r"MPIX?_ERR_(?!LASTCODE)",
+    "class": r"MPIX?_ERR_(?!LASTCODE)",
     "keyval": ["MPI_KEYVAL_INVALID", "MPI_TAG_UB", "MPI_IO", "MPI_HOST", "MPI_WTIME_IS_GLOBAL", "MPI_APPNUM",
                "MPI_LASTUSEDCODE", "MPI_UNIVERSE_SIZE", "MPI_WIN_BASE", "MPI_WIN_DISP_UNIT", "MPI_WIN_SIZE",
                "MPI_WIN_CREATE_FLAVOR", "MPI_WIN_MODEL"],
@@ -78,7 +79,7 @@ TEXT = {
 
 class Abi:
     """The table of another MPI's ABI."""
-    first = {"error": 0x4000, "keyval": 1 << 30}  # our numbers of what a program adds begin there
+    first = {"keyval": 1 << 30}  # our numbers of what a program adds begin there
 
     def __init__(self, path):
         self.const, self.objects, self.same, self.lacks, self.handles, self.also = {}, {}, [], [], {}, []
@@ -266,8 +267,11 @@ def pointer_tables(abi, standard):
             ours = standard["MPI_C_FLOAT_COMPLEX"]
         elif name == "MPI_LONG_LONG_INT":
             ours = standard["MPI_LONG_LONG"]
+        if name is None:
+            out.append(f"_Alignas(8) char pli_object_{symbol}[{size}] __asm__(\"{symbol}\");")
+            continue
         out += [f"_Alignas(64) struct {{ struct F_object object; char rest[{size} - sizeof(struct F_object)]; }}",
-                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours} }}, {{ 0 }} }}; // {name or '-'}"]
+                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours} }}, {{ 0 }} }}; // {name}"]
     out += ["", "struct F_object *const pli_foreign_builtin_out[1024] = {"]
     out += [f"    [{standard[name]}] = &{value}," for name, (ctype, value) in abi.const.items()
             if value in abi.objects and name in standard]
@@ -501,9 +505,10 @@ def lacking_source(abi):
     out = [f"// Functions of {abi.mpi} that Pliant MPI does not have: the first call ends the program.",
            '#include "foreign_env.h"', ""]
     for name in abi.lacks:
-        pname = name.replace("MPI", "PMPI", 1)
-        out += [f"void {pname}(void);", f"void {pname}(void)", "{", f'    pli_foreign_env_lacks("{name}");', "}",
-                f'void {name}(void) __attribute__((weak, alias("{pname}")));', ""]
+        pname = re.sub(r"^MPI(X?)_", r"PMPI\1_", name)
+        out += [f"void {pname}(void);", f"void {pname}(void)", "{", f'    pli_foreign_env_lacks("{name}");', "}", ""]
+        if pname != name:
+            out += [f'void {name}(void) __attribute__((weak, alias("{pname}")));', ""]
     return "\n".join(out)
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a balance, its state and its loads.
+// Creates and frees balance objects, and keeps their registered data and loads.
 #include "balance_priv.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ static void destroy(struct pli_balance *b)
     free(b);
 }
 
-// Everybody's number of endpoints, then the endpoints themselves.
+// Exchange the number of endpoints of all processes, then make the endpoints.
 static int populate(struct pli_balance *b, int n, int code)
 {
     b->first = calloc((size_t)b->size + 1, sizeof(int));

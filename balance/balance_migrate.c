@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves endpoints: packs those that leave, ships and unpacks them, makes the new communicator, and
-// only then gives the old one up. Before each step that cannot be taken back all processes agree
-// that all have come so far; otherwise all go back to where they were.
+// Moves endpoints: packs those that leave, sends and unpacks them, makes the new communicator, and
+// only then frees the old one. Before each step that cannot be undone all processes agree that all
+// have succeeded so far; otherwise all undo what they did.
 #include "balance_priv.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shares a line of loads out among processes. Shares are contiguous, because the ranks of an
 // endpoint communicator are ordered by process: an endpoint keeps its rank, and with it its
-// neighbours, only when it stays between the same two. Everybody computes the same from the same
-// numbers, so nobody has to tell.
+// neighbours, only when it stays between the same two. All processes compute the same from the same
+// numbers, so no message is needed.
 #include "balance_priv.h"
 
 #include <math.h>

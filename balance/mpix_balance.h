@@ -58,8 +58,8 @@ int MPIX_Balance_report(MPIX_Balance balance, int index, double load);
 // How much this process can carry beside the others (1); 0 empties it at the next rebalance.
 int MPIX_Balance_weight(MPIX_Balance balance, double weight);
 
-// Collective over parent, by one thread per process while nobody uses the endpoints. A failure
-// leaves everything as it was, at all processes. result may be NULL.
+// Collective over parent, by one thread per process while no other thread uses the endpoints. A
+// failure leaves everything as it was, at all processes. result may be NULL.
 int MPIX_Balance_rebalance(MPIX_Balance balance, MPIX_Balance_result *result);
 // The same with the number of endpoints of this process given instead of computed.
 int MPIX_Balance_move(MPIX_Balance balance, int my_num_ep, MPIX_Balance_result *result);

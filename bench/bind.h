@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where threads are compared with processes luck must not place them. Comes first: what it uses
-// must be asked for before any other header.
+// Binds threads and processes to cores, so that a comparison of the two does not depend on where
+// the system puts them. Include it first: its feature macros must precede other headers.
 #ifndef PLI_BENCH_BIND_H
 #define PLI_BENCH_BIND_H
 

@@ -38,6 +38,26 @@ static void alltoall(int size)
     MPI_Alltoall(in, size, MPI_BYTE, out, size, MPI_BYTE, MPI_COMM_WORLD);
 }
 
+static void gather(int size)
+{
+    MPI_Gather(in, size, MPI_BYTE, out, size, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void scatter(int size)
+{
+    MPI_Scatter(in, size, MPI_BYTE, out, size, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void reduce_scatter(int size)
+{
+    MPI_Reduce_scatter_block(in, out, size / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void scan(int size)
+{
+    MPI_Scan(in, out, size / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 struct op {
     const char *name;
     void (*run)(int size);
@@ -46,6 +66,8 @@ struct op {
 static const struct op ops[] = {
     { "barrier", barrier },     { "bcast", bcast },         { "reduce", reduce },
     { "allreduce", allreduce }, { "allgather", allgather }, { "alltoall", alltoall },
+    { "gather", gather },       { "scatter", scatter },     { "reduce_scatter", reduce_scatter },
+    { "scan", scan },
 };
 
 // The result of the last round must be right where that is quickly told.

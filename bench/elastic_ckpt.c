@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process with so many MiB that it has written to, which waits to be dumped: a rank, or, with the
-// word plain behind the number, one that knows nothing of MPI.
+// A process that has written to the given number of MiB and waits to be dumped: a rank, or, with
+// the second argument "plain", a process without MPI.
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Fork of all ranks, each with so many MiB that it has written to; until the new world has met.
+// Time of MPI_Fork of all ranks, each of which has written to the given number of MiB, until a
+// barrier of the new world is done.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

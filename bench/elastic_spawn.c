@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Comm_spawn of n processes, until all of them are there and a message has gone to and fro.
+// Time of MPI_Comm_spawn of n processes, until all have started and a message has gone to and fro.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

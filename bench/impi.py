@@ -130,7 +130,7 @@ def wait_for(address, port):
             try:
                 s.bind((address, port))
             except OSError:
-                return  # somebody is there
+                return  # the server listens
         time.sleep(0.01)
 
 

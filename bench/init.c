@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts and ends; run.py measures the wall time. With an argument, rank 0 and the last rank say
-// what they cost while all are there: pages that several map count as shared only then.
+// Starts and ends; run.py measures the wall time. With an argument, rank 0 and the last rank print
+// their memory while all ranks run: only then do pages that several map count as shared.
 #include "bench.h"
 #include "proc.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Private memory of a rank after it has talked to every other one.
+// Private memory of a rank after it has exchanged a message with every other one.
 #include "bench.h"
 #include "proc.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two ranks do to measure how fast large messages go. Three ways, because they are good for
-// different implementations: one copy by the kernel likes buffers that are in a cache.
+// Measures the bandwidth of large messages between two ranks in three ways, because each favours
+// another implementation: a single copy by the kernel is fast with buffers that are in a cache.
 #ifndef PLI_BENCH_PAIR_H
 #define PLI_BENCH_PAIR_H
 

@@ -42,6 +42,9 @@ def collectives():
         for op in ("bcast", "alltoall", "allgather"):
             yield Bench(f"{op}{ranks}", "coll", ranks, [op] + [str(s) for s in COLL_SIZES],
                         bind=ranks == 2, quick_args=[op, "1024"])
+        for op in ("gather", "scatter", "reduce_scatter", "scan"):
+            yield Bench(f"{op}{ranks}", "coll", ranks, [op, "8"] + [str(s) for s in COLL_SIZES],
+                        bind=ranks == 2, quick_args=[op, "8", "1024"])
     for op in ("comm_dup", "comm_split"):
         yield Bench(op, "commop", 16, [op])
 
@@ -117,6 +120,11 @@ def collective_aims():
     for op in ("bcast", "allreduce", "alltoall", "allgather"):
         for ranks in (2, 4):
             for size in COLL_SIZES:
+                yield Aim(f"{op} {size_word(size)}, {ranks} ranks", op,
+                          f"size={size} ranks={ranks}", 1.0)
+    for op in ("gather", "scatter", "reduce_scatter", "scan"):
+        for ranks in (2, 4):
+            for size in [8] + COLL_SIZES:
                 yield Aim(f"{op} {size_word(size)}, {ranks} ranks", op,
                           f"size={size} ranks={ranks}", 1.0)
     for op in ("comm_dup", "comm_split"):

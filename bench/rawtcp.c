@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the network itself can do: two ranks that talk over a TCP socket of their own, looking all
-// the time, without MPI in between. Rank 0 listens and tells rank 1 where; both then play the
-// ping-pong of lat.c and stream as bw.c does.
+// The speed of the network itself: two ranks use a TCP socket of their own and poll it, without MPI
+// in between. Rank 0 listens and tells rank 1 the address; both then run the ping-pong of lat.c and
+// the stream of bw.c.
 #include "bench.h"
 
 #include <arpa/inet.h>

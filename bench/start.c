@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many ranks start, meet, and end; run.py measures the wall time. The meeting is a dissemination
-// barrier of plain messages.
+// Many ranks start, do a barrier, and end; run.py measures the wall time. The barrier is a
+// dissemination of plain messages.
 #include "bench.h"
 
 int main(int argc, char **argv)

@@ -8,7 +8,7 @@
 //   meet2     sparse and the same two over both levels
 //
 // Each rank writes its times into its row of BOARD, a file that startup.py made and reads; nothing
-// is printed and no MPI function is used for the measurement itself. All stay until everybody is
+// is printed and no MPI function is used for the measurement itself. All stay until every rank is
 // ready, so that shared pages count as shared when each looks at its own memory.
 #include "bench.h"
 
@@ -82,7 +82,7 @@ static int64_t count_sockets(void)
     return n;
 }
 
-static void everybody(_Atomic uint32_t *count, int n)
+static void wait_for_all(_Atomic uint32_t *count, int n)
 {
     struct timespec t = { 0, 2000000 };
     atomic_fetch_add(count, 1);
@@ -191,11 +191,11 @@ static void with_session(const char *mode, struct board *b, int n, uint64_t ente
         }
         r->ns[4] = now();
     }
-    everybody(&b->n_ready, n);
+    wait_for_all(&b->n_ready, n);
     read_memory(r);
     r->connections = connections(s);
     r->sockets = count_sockets();
-    everybody(&b->n_done, n);
+    wait_for_all(&b->n_done, n);
     MPI_Comm *made[] = { &all, &local, &leaders };
     for (int i = 0; i < 3; i++) {
         if (*made[i] != MPI_COMM_NULL) {
@@ -218,10 +218,10 @@ static void with_world(struct board *b, int n, uint64_t entered)
     r->ns[1] = open;
     r->ns[5] = begin;
     r->connections = -1;
-    everybody(&b->n_ready, n);
+    wait_for_all(&b->n_ready, n);
     read_memory(r);
     r->sockets = count_sockets();
-    everybody(&b->n_done, n);
+    wait_for_all(&b->n_done, n);
     MPI_Finalize();
 }
 

@@ -219,8 +219,8 @@ launch until `mpiexec` returns.
 {times}
 
 TCP connections that a rank of Pliant MPI holds, mean over the ranks. Starting makes none, whatever the number of hosts.
-A sparse world is a communicator of each host and one of their first ranks: after everybody has had something for
-everybody, by way of those, only they hold connections.
+A sparse world is a communicator of each host and one of their first ranks: after all ranks have exchanged data with
+all others through those, only the first ranks hold connections.
 
 {sockets}"""
 
@@ -352,7 +352,7 @@ Debian's Open MPI has no sessions.
 ## Sparse worlds
 
 A rank has state only for peers it has sent to. Building either kind of world contacts a few; the
-difference shows when everybody has something for everybody: straight over the world, or within 16 and between
+difference shows when all ranks exchange data with all others: directly over the world, or within 16 and between
 their leaders.
 
 {pics.get("startup_peers", "")}

@@ -97,7 +97,7 @@ const struct pli_request_op pli_request_table[] = {
     { PLI_ASK_SPAWN, true, false, false, spawn, pli_spawn_head_forget },
     { PLI_ASK_UNSPAWN, true, false, false, unspawn, forget_nothing },
     { PLI_ASK_ABORT, true, false, false, end_some, forget_nothing },
-    { PLI_ASK_TIE, true, false, false, serve_ports, forget_nothing },
+    { PLI_ASK_PORT, true, false, false, serve_ports, forget_nothing },
     { PLI_ASK_RESIZE, true, false, true, pli_resize_begin, pli_resize_forget },
     { PLI_ASK_FORK, true, false, false, pli_resize_fork, forget_nothing },
     { PLI_ASK_FORKED, true, false, false, pli_resize_forked, forget_nothing },

@@ -28,7 +28,7 @@ bool pli_role_watches_host(const struct pli_job *job, uint32_t host)
     return true;
 }
 
-bool pli_role_take_failure(struct pli_job *job, const struct pli_case *c)
+bool pli_role_take_failure(struct pli_job *job, const struct pli_rank_failure *c)
 {
     return pli_spawn_fail_take(job, c) || pli_on_failure_take(job, c);
 }
@@ -69,7 +69,7 @@ bool pli_role_collect_status(const struct pli_job *job, void *token, struct pli_
 
 void pli_role_announce_world(const struct pli_world_version *w)
 {
-    (void)w; // its word is in the memory of this host
+    (void)w; // its message is in the memory of this host
 }
 
 bool pli_role_may_work(const struct pli_job *job, const struct pli_node_row *r)
@@ -90,7 +90,7 @@ void pli_role_agent_said(const char *text, size_t len)
     (void)len;
 }
 
-void pli_role_agent_word(char word, const void *data, size_t len)
+void pli_role_agent_message(char word, const void *data, size_t len)
 {
     (void)word; // for agents of other hosts, and there are none
     (void)data;

@@ -9,7 +9,7 @@ bool pli_role_has_begun(void);
 void pli_role_all_started(const struct pli_job *job);
 void pli_role_cannot_go_on(int status);
 bool pli_role_watches_host(const struct pli_job *job, uint32_t host);
-bool pli_role_take_failure(struct pli_job *job, const struct pli_case *c);
+bool pli_role_take_failure(struct pli_job *job, const struct pli_rank_failure *c);
 void pli_role_send_news(const struct pli_news *n);
 bool pli_role_forward_request(uint16_t kind, uint32_t id, const void *body, size_t len);
 void pli_role_drop_request(uint32_t id);
@@ -19,7 +19,7 @@ void pli_role_announce_world(const struct pli_world_version *w);
 bool pli_role_may_work(const struct pli_job *job, const struct pli_node_row *r);
 bool pli_role_open_agent_stderr(int err[2]);
 void pli_role_agent_said(const char *text, size_t len);
-void pli_role_agent_word(char word, const void *data, size_t len);
+void pli_role_agent_message(char word, const void *data, size_t len);
 void pli_role_agent_over(void);
 void pli_role_replace_failed(struct pli_job *job);
 

@@ -50,7 +50,7 @@ static void cannot_go_on(int status)
 
 static void clean_up(const struct pli_job *job, bool is_bad)
 {
-    if (is_bad && !job->opt.takes) {
+    if (is_bad && !job->opt.takes_moved) {
         char cookie[64];
         pli_environment_cookie(job, cookie, sizeof cookie);
         pli_watchdog_sweep(cookie);
@@ -94,7 +94,7 @@ static void base_env(const struct pli_job *job, struct pli_app *out)
 
 // Failures.
 
-static bool take_failure(struct pli_job *job, const struct pli_case *c)
+static bool take_failure(struct pli_job *job, const struct pli_rank_failure *c)
 {
     (void)job;
     (void)c;
@@ -104,7 +104,7 @@ static bool take_failure(struct pli_job *job, const struct pli_case *c)
 static void agree(struct pli_job *job, const struct pli_agree_word *word)
 {
     (void)job;
-    pli_daemon_send(PLI_DLINK_PACT, 0, 0, word, sizeof *word);
+    pli_daemon_send(PLI_DLINK_AGREE, 0, 0, word, sizeof *word);
 }
 
 static bool show_ranks(void (*done)(void))
@@ -137,7 +137,7 @@ static bool refuse_request(struct pli_job *job, const char *body, size_t len, vo
     return true;
 }
 
-// Processes that come later, as mpiexec says: see spawn_daemon.h.
+// Processes that are started later, as mpiexec says: see spawn_daemon.h.
 
 static void spawn_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
                         const char *hosts, struct pli_answer *a)
@@ -181,7 +181,7 @@ static enum pli_host_join join_hosts(struct pli_job *job, const char *list, uint
     return PLI_HOST_JOIN_DONE;
 }
 
-// The agent of an IMPI client on this host: mpiexec passes words between the agents.
+// The agent of an IMPI client on this host: mpiexec passes messages between the agents.
 
 static bool open_agent_stderr(int err[2])
 {
@@ -199,7 +199,7 @@ static void agent_up(struct pli_job *job)
                     sizeof job->node.header->n_joint);
 }
 
-static void agent_word(char word, const void *data, size_t len)
+static void agent_message(char word, const void *data, size_t len)
 {
     pli_daemon_send(PLI_DLINK_AGENT, (uint16_t)word, 0, data, len);
 }
@@ -255,7 +255,7 @@ const struct pli_role pli_role_daemon = {
     .open_agent_stderr = open_agent_stderr,
     .agent_said = agent_said,
     .agent_up = agent_up,
-    .agent_word = agent_word,
+    .agent_message = agent_message,
     .agent_over = agent_over,
     .end_agents = pli_impi_agent_leave,
 };

@@ -152,7 +152,7 @@ static void answer_request(uint32_t host, uint32_t id, const struct pli_answer *
     pli_head_send(host, PLI_DLINK_ANSWER, 0, id, answer, sizeof *answer);
 }
 
-// Processes that come later.
+// Processes that are started later.
 
 static void spawn_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
                         const char *hosts, struct pli_answer *a)
@@ -238,7 +238,7 @@ const struct pli_role pli_role_head = {
     .open_agent_stderr = pli_role_open_agent_stderr,
     .agent_said = pli_role_agent_said,
     .agent_up = agent_up,
-    .agent_word = pli_role_agent_word,
+    .agent_message = pli_role_agent_message,
     .agent_over = pli_role_agent_over,
     .end_agents = pli_impi_agents_are_over,
 };

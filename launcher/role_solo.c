@@ -44,8 +44,8 @@
 
 static void plan(struct pli_job *job)
 {
-    for (uint32_t a = 0; a < job->n_app && job->opt.behind == NULL; a++) {
-        pli_program_find(&job->apps[a], job->opt.takes_foreign);
+    for (uint32_t a = 0; a < job->n_app && job->opt.singleton == NULL; a++) {
+        pli_program_find(&job->apps[a], &job->opt);
     }
     pli_binding_plan(job);
     if (job->opt.is_report && !job->opt.is_dry) {
@@ -72,8 +72,8 @@ static enum pli_err create_node(struct pli_job *job, uint32_t n_pretend)
     uint32_t n = job->n_rank + job->n_extra;
     const struct pli_node_plan plan = { .n_row = n, .n_world = n, .n_host = n_pretend };
     if (job->opt.impi_server != NULL) {
-        return pli_node_create_gate(job->n_rank, pli_impi_agent_memory(job), &job->node,
-                                    &job->node_fd);
+        return pli_node_create_gateway(job->n_rank, pli_impi_agent_memory(job), &job->node,
+                                       &job->node_fd);
     }
     return n_pretend > 1 ? pli_node_create_for(&plan, &job->node, &job->node_fd)
                          : pli_node_create(n, &job->node, &job->node_fd);
@@ -97,7 +97,7 @@ static bool make_node(struct pli_job *job)
 
 static bool open_node(struct pli_job *job)
 {
-    return job->opt.behind != NULL     ? pli_singleton_map(job)
+    return job->opt.singleton != NULL  ? pli_singleton_map(job)
            : pli_restart_is_image(job) ? pli_restart_node(job)
                                        : make_node(job);
 }
@@ -117,7 +117,7 @@ static int run(struct pli_job *job, char **argv, int signals)
     bool is_controlled = job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL;
     if ((is_controlled && !pli_control_open()) ||
         (job->from != NULL && !pli_restart_run(job, signals)) ||
-        (job->opt.behind != NULL && !pli_singleton_adopt(job))) {
+        (job->opt.singleton != NULL && !pli_singleton_adopt(job))) {
         pli_output_flush(); // with what was said of the reason
         pli_watchdog_stop();
         return 1;
@@ -213,7 +213,7 @@ static bool migrate(struct pli_job *job, const char *body, size_t len, void *tok
     return true;
 }
 
-// Processes that come later.
+// Processes that are started later.
 
 static bool spawn(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a)
@@ -315,7 +315,7 @@ const struct pli_role pli_role_solo = {
     .open_agent_stderr = pli_role_open_agent_stderr,
     .agent_said = pli_role_agent_said,
     .agent_up = agent_up,
-    .agent_word = pli_role_agent_word,
+    .agent_message = pli_role_agent_message,
     .agent_over = pli_role_agent_over,
     .end_agents = pli_impi_agent_leave,
 };

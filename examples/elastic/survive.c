@@ -67,7 +67,7 @@ static int relax(void)
     return MPI_SUCCESS;
 }
 
-// Whether all have done well. Whoever has not, comes here before it recovers: agreements and
+// Whether all ranks succeeded. A rank that failed calls this too before it recovers: agreements and
 // shrinks are collective, and must come in the same order at all ranks.
 static int agree(int rc, int *is_good)
 {
@@ -168,8 +168,8 @@ static void report(void)
     }
 }
 
-// Those of the same step die at once: after the barrier nobody recovers without the others, who
-// either are there or die, too, whatever the barrier has returned.
+// Ranks that die in the same step die at once: after the barrier no rank recovers without the
+// others, which either come to the agreement or die too, whatever the barrier has returned.
 static void die_if_told(int me, int argc, char **argv)
 {
     int is_due = 0, is_mine = 0;

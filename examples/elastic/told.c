@@ -32,7 +32,7 @@ static double work(int item)
     return x;
 }
 
-// Everybody knows what is done, and so what is left for whom. Called by all ranks of the world.
+// All ranks learn which parts are done, and so which are left for each. Called by all ranks.
 static int share_out(void)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A dot product in MPI and UPC at once. The vectors are cut into one part for each UPC group; inside
-// a group each thread takes the elements it owns, and MPI adds up over everybody who has a rank.
-//   upcc dot.upc -o dot
-//   upcrun -n 4 ./dot                                            one group, all ranks
-//   mpiexec --upc-groups=2 -n 4 ./dot                            two groups of two, all ranks
-//   mpiexec upcrun -n 2 ./dot : upcrun -n 2 ./dot                one rank for each group
+// A dot product in MPI and UPC at once. The vectors are cut into one part for each UPC group;
+// inside a group each thread takes the elements it owns, and MPI adds up over all ranks. upcc
+// dot.upc -o dot upcrun -n 4 ./dot                                            one group, all ranks
+// mpiexec --upc-groups=2 -n 4 ./dot                            two groups of two, all ranks mpiexec
+// upcrun -n 2 ./dot : upcrun -n 2 ./dot                one rank for each group
 #include <mpi.h>
 #include <stdio.h>
 #include <upc.h>
@@ -34,7 +33,7 @@ int main(int argc, char **argv)
     part[MYTHREAD] = sum;
     upc_all_reduceD(&group_sum, part, UPC_ADD, THREADS, 1, NULL, UPC_IN_ALLSYNC | UPC_OUT_ALLSYNC);
 
-    // Who speaks for the group adds its sum; other ranks add nothing.
+    // The thread that represents the group adds its sum; other ranks add 0.
     sum = MYTHREAD == 0 ? group_sum : 0;
     if (me.rank >= 0) {
         MPI_Reduce(&sum, &total, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sorted linked list whose nodes lie wherever the thread that made them is. All threads insert at
 // once: each node has a lock, and a walk holds the lock of the node it stands at until it has that
-// of the next, so nobody overtakes.
+// of the next, so no thread overtakes another.
 //   upcc -O2 list.upc -o list && upcrun -n 4 ./list
 #include <stdio.h>
 #include <upc.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gravity between n bodies by the method of Barnes and Hut: an octree in shared memory, built by all
-// threads of a group, in which far groups of bodies count as one. Every UPC group has the whole
-// tree and moves its part of the bodies; one thread of each exchanges them with MPI.
-//   upcc -O2 nbody.upc -o nbody -lm
-//   upcrun -n 4 ./nbody 1000 4                                       UPC alone
-//   mpiexec upcrun -n 2 ./nbody 1000 4 : upcrun -n 2 ./nbody 1000 4  one rank for each group
-//   ./nbody [bodies] [steps] [theta: 0 looks at every body] [check: 1 compares with the direct sum]
+// Gravity between n bodies by the method of Barnes and Hut: an octree in shared memory, built by
+// all threads of a group, in which far groups of bodies count as one. Every UPC group has the whole
+// tree and moves its part of the bodies; one thread of each exchanges them with MPI. upcc -O2
+// nbody.upc -o nbody -lm upcrun -n 4 ./nbody 1000 4                                       UPC alone
+// mpiexec upcrun -n 2 ./nbody 1000 4 : upcrun -n 2 ./nbody 1000 4  one rank for each group ./nbody
+// [bodies] [steps] [theta: 0 looks at every body] [check: 1 compares with the direct sum]
 #include <math.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -104,7 +103,7 @@ static upc_lock_t *lock_of(cell_p cell)
 }
 
 // Bodies that cannot be told apart hang in the order of their index, so the tree is the same
-// whoever is first.
+// whichever is first.
 static void chain(shared[] cell_p *slot, cell_p leaf)
 {
     while (*slot && (*slot)->body < leaf->body) {
@@ -201,8 +200,8 @@ static void summarize(cell_p root)
     upc_barrier;
 }
 
-// Collects the bodies that come from..to-1 in a walk through the tree, which follows a space-filling
-// curve; first is the number of the first body in this cell.
+// Collects the bodies that come from..to-1 in a walk through the tree, which follows a
+// space-filling curve; first is the number of the first body in this cell.
 static void walk(cell_p p, long first, long from, long to, share_t *out)
 {
     cell_t cell;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agent's life: its processes gather, it meets the other clients for them, relays, and ends
-// when all have finalized. If anything is lost it says so to all its processes and ends.
+// The agent from start to end: its processes connect, it connects to the other clients for them,
+// relays messages, and ends when all have finalized. If a connection is lost it reports that to all
+// its processes and ends.
 #include "agent/agent.h"
 #include "agent/agent_priv.h"
 #include "engine/impi_sock.h"
@@ -24,11 +25,11 @@ enum {
     KEY_UNIX,
     KEY_PROC,         // and above: one for each process
     TICK_MS = 100,    // until the job runs: deadlines of the net
-    MAX_EXTRA = 64,   // that may wait at the door
-    PARTING_MS = 1000 // for processes to take notice of a failure
+    MAX_EXTRA = 64,   // connections that may wait to be accepted
+    PARTING_MS = 1000 // for processes to read the report of a failure
 };
 
-static void go(struct agent *a, enum agent_state to)
+static void set_state(struct agent *a, enum agent_state to)
 {
     static const bool may_go[N_AGENT_STATE][N_AGENT_STATE] = {
         // [from][to]
@@ -38,7 +39,7 @@ static void go(struct agent *a, enum agent_state to)
         [A_FINISH] = { [A_OVER] = true, [A_FAILED] = true },
     };
     if (!may_go[a->state][to]) {
-        abort(); // a mistake of ours
+        abort(); // a mistake in this program
     }
     a->state = to;
 }
@@ -62,7 +63,7 @@ void pli_agent_fail(struct agent *a, const char *fmt, ...)
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
     pli_impi_log(&a->conf.log, PLI_IMPI_LOG_ERROR, "%s; the job ends", line);
-    go(a, A_FAILED);
+    set_state(a, A_FAILED);
     struct pli_agent_frame f = { .type = PLI_AGENT_OVER, .len = strlen(line) };
     for (uint32_t i = 0; i < a->conf.n_proc; i++) {
         if (a->proc[i] != NULL) {
@@ -86,14 +87,14 @@ static void settle(struct proc *p)
 void pli_agent_put(struct proc *p, const struct pli_agent_frame *f, const void *data, void *own)
 {
     if (p->link == NULL) {
-        free(own); // it has gone
+        free(own); // the process has disconnected
         return;
     }
     if (pli_agent_link_put(p->link, f, data, own) != PLI_IMPI_OK) {
         pli_agent_fail(p->a, "out of memory");
         return;
     }
-    (void)pli_agent_link_write(p->link); // an end is noticed in reading
+    (void)pli_agent_link_write(p->link); // the end of the connection is noticed when reading
     settle(p);
 }
 
@@ -115,7 +116,7 @@ static struct proc *add_proc(struct agent *a, int fd)
     return p;
 }
 
-// NULL: it has gone.
+// NULL: it has disconnected.
 static struct proc *find_proc(const struct agent *a, uint64_t key)
 {
     for (struct proc *p = a->pending; p != NULL; p = p->next) {
@@ -162,7 +163,7 @@ static void meet(struct agent *a)
         proc == NULL ? PLI_IMPI_ERR_NOMEM : pli_impi_env_address(env, &a->conf.log, host.addr);
     for (uint32_t i = 0; err == PLI_IMPI_OK && i < n; i++) {
         memcpy(proc[i].host, host.addr, sizeof proc[i].host);
-        proc[i].pid = (uint64_t)getpid() << 32 | i; // ours alone on this machine
+        proc[i].pid = (uint64_t)getpid() << 32 | i; // unique on this machine
     }
     struct pli_impi_client_info info = { .version = &version,
                                          .n_version = 1,
@@ -180,7 +181,7 @@ static void meet(struct agent *a)
                                            .key = env->key,
                                            .info = &info,
                                            .log = a->conf.log };
-    go(a, A_MEET);
+    set_state(a, A_MEET);
     if (err == PLI_IMPI_OK) {
         err = pli_impi_env_features(&a->conf.log, &info);
     }
@@ -193,7 +194,7 @@ static void meet(struct agent *a)
     }
 }
 
-// In the same time whatever differs.
+// Compare in constant time.
 static bool is_token(const struct agent *a, const unsigned char *token)
 {
     unsigned char diff = 0;
@@ -224,7 +225,7 @@ static void finish_if_all(struct agent *a)
 {
     if (a->state == A_RUN && a->n_final == a->conf.n_proc &&
         pli_impi_net_state(a->net) == PLI_IMPI_NET_RUN) {
-        go(a, A_FINISH);
+        set_state(a, A_FINISH);
         (void)pli_impi_net_finish(a->net);
     }
 }
@@ -285,7 +286,7 @@ void pli_agent_begin(struct agent *a)
     const struct pli_impi_collated *c = pli_impi_client_collated(pli_impi_net_client(a->net));
     size_t len = pli_impi_collated_len(c);
     a->first_rank = pli_impi_net_job(a->net)->client[a->conf.env.rank].first_rank;
-    go(a, A_RUN);
+    set_state(a, A_RUN);
     for (uint32_t i = 0; i < a->conf.n_proc; i++) {
         unsigned char *data = malloc(len);
         if (data == NULL) {
@@ -318,13 +319,13 @@ static void net_event(struct agent *a)
         state = pli_impi_net_state(a->net);
     }
     if (a->state == A_FINISH && state == PLI_IMPI_NET_DONE) {
-        go(a, A_OVER);
+        set_state(a, A_OVER);
     }
 }
 
-// All processes are here: no more connections are accepted. Called where no event of a pending
-// connection is still to be looked at.
-static void close_doors(struct agent *a)
+// All processes have connected: accept no more connections. Called where no event of a pending
+// connection is left.
+static void close_listeners(struct agent *a)
 {
     if (a->unix_fd >= 0) {
         unwatch(a, a->unix_fd);
@@ -376,14 +377,14 @@ static void turn(struct agent *a, int timeout_ms)
         }
     }
     if (a->state != A_GATHER) {
-        close_doors(a);
+        close_listeners(a);
     }
     if (a->state != A_FAILED && a->state != A_GATHER) {
         net_event(a); // costs nothing if there is nothing, and writes what frames have brought
     }
 }
 
-// Let the processes hear why. Those that do not listen see that we have gone.
+// Send the processes the reason. Those that do not read it see the end of the connection.
 static void part(struct agent *a)
 {
     uint64_t until = 0;
@@ -430,7 +431,7 @@ static void read_boot(char out[PLI_AGENT_ADDRESS])
     }
 }
 
-static enum pli_impi_err open_doors(struct agent *a)
+static enum pli_impi_err open_listeners(struct agent *a)
 {
     struct pli_agent_where *w = a->where;
     uint64_t random[2];
@@ -475,7 +476,7 @@ static enum pli_impi_err set_up(struct agent *a)
     if (a->proc == NULL || a->where == NULL || a->epoll_fd < 0) {
         return PLI_IMPI_ERR_NOMEM;
     }
-    enum pli_impi_err err = open_doors(a);
+    enum pli_impi_err err = open_listeners(a);
     if (err == PLI_IMPI_OK) {
         err = pli_impi_net_create(&net, &a->net);
     }
@@ -493,7 +494,7 @@ static enum pli_impi_err set_up(struct agent *a)
     return PLI_IMPI_OK;
 }
 
-static void tear_down(struct agent *a)
+static void free_agent(struct agent *a)
 {
     pli_impi_net_destroy(a->net);
     pli_agent_relay_clear(a);
@@ -504,12 +505,12 @@ static void tear_down(struct agent *a)
             free(a->proc[i]);
         }
     }
-    close_doors(a);
+    close_listeners(a);
     free(a->proc);
     free(a->where);
 }
 
-// Deadlines of the net are to be looked at.
+// Whether deadlines of the network must be checked.
 static bool is_early(const struct agent *a)
 {
     return a->state < A_RUN || pli_impi_net_state(a->net) < PLI_IMPI_NET_RUN;
@@ -523,7 +524,7 @@ int pli_agent_run(const struct pli_agent_conf *conf)
         while (a.state != A_OVER && a.state != A_FAILED) {
             turn(&a, is_early(&a) ? TICK_MS : -1);
             if (a.state == A_GATHER && a.pending == NULL && a.n_here == 0) {
-                break; // the process that started us ended before it said a word
+                break; // the process that started the agent ended before it sent anything
             }
         }
         if (a.state == A_FAILED) {
@@ -531,6 +532,6 @@ int pli_agent_run(const struct pli_agent_conf *conf)
         }
         rc = a.state == A_OVER ? 0 : 1;
     }
-    tear_down(&a);
+    free_agent(&a);
     return rc;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames over a stream socket. Small frames are read many at once through a staging buffer; the
-// data of large ones goes straight to its place.
+// Sends and receives frames over a stream socket. Many small frames are read at once through a
+// staging buffer; the data of large ones is read directly to its place.
 #include "agent/agent_link.h"
 #include "engine/impi_sock.h"
 #include <stdlib.h>

@@ -12,7 +12,8 @@
 struct pli_agent_link;
 
 struct pli_agent_link_ops {
-    // A frame's head is there, and `f->len` > 0 bytes follow: where to? NULL fails the link.
+    // A frame's head has come, and `f->len` > 0 bytes follow: returns where to put them. NULL fails
+    // the link.
     void *(*room)(void *arg, const struct pli_agent_frame *f);
     // `got` bytes of the data are in place; not called for the last ones.
     void (*more)(void *arg, const struct pli_agent_frame *f, void *room, uint64_t got);
@@ -33,8 +34,9 @@ enum pli_impi_err pli_agent_link_put(struct pli_agent_link *l, const struct pli_
                                      const void *data, void *own);
 bool pli_agent_link_has_output(const struct pli_agent_link *l);
 
-// Write as much as goes; read as much as there is, up to some bound. OK: something was done. AGAIN:
-// nothing could be. ERR_PEER: the other end is gone. ERR_SYS, ERR_PROTO, ERR_NOMEM.
+// Write as much as the socket takes; read as much as there is, up to some bound. OK: some bytes
+// were moved. AGAIN: none could be. ERR_PEER: the other end has closed. ERR_SYS, ERR_PROTO,
+// ERR_NOMEM.
 enum pli_impi_err pli_agent_link_write(struct pli_agent_link *l);
 enum pli_impi_err pli_agent_link_read(struct pli_agent_link *l);
 

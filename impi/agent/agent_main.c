@@ -35,6 +35,6 @@ int main(int argc, char **argv)
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
     (void)mallopt(M_TRIM_THRESHOLD, 1 << 28);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGINT, SIG_IGN); // the launcher ends the processes, and they end us
+    signal(SIGINT, SIG_IGN); // the launcher ends the processes, and the agent ends with them
     return pli_agent_run(&conf);
 }

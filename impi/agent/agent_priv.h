@@ -17,12 +17,12 @@ enum agent_state {
     N_AGENT_STATE,
 };
 
-struct proc { // one of ours
+struct proc { // a process of this client
     struct agent *a;
     uint64_t key;                     // of its events
-    struct pli_agent_link *link;      // NULL: not there yet, or gone
+    struct pli_agent_link *link;      // NULL: not connected yet, or no more
     uint32_t index;                   // UINT32_MAX: it has not said
-    bool is_final, wants_out, is_bad; // is_bad: a stranger, to be closed
+    bool is_final, wants_out, is_bad; // is_bad: refused, to be closed
     struct pli_impi_idmap sends;      // by its id, until SENT
     struct proc *next;                // of connections that have not said which process they are
 };
@@ -54,7 +54,7 @@ extern const struct pli_agent_link_ops pli_agent_relay_link;
 void pli_agent_relay_clear(struct agent *a);
 
 // agent.c
-// False: it is none of ours.
+// False: it is not a process of this client.
 bool pli_agent_hello(struct proc *p, const struct pli_agent_frame *f, const unsigned char *token);
 void pli_agent_final(struct proc *p);
 void pli_agent_begin(struct agent *a); // once the job is known; more often is no harm

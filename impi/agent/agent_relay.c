@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of processes become messages of the engine, and what the engine tells becomes frames.
+// Turns frames of processes into messages of the engine, and events of the engine into frames.
 #include "agent/agent_priv.h"
 #include <stdlib.h>
 #include <string.h>
@@ -244,7 +244,8 @@ static struct sending *begin_send(struct proc *p, const struct pli_agent_frame *
 static void *link_room(void *arg, const struct pli_agent_frame *f)
 {
     struct proc *p = arg;
-    if (p->index == UINT32_MAX) { // a stranger has one thing to say
+    // a connection that has not said which process it is may only do so
+    if (p->index == UINT32_MAX) {
         bool is_hello = f->type == PLI_AGENT_HELLO && f->len == PLI_AGENT_TOKEN && !p->is_bad;
         return is_hello ? malloc(PLI_AGENT_TOKEN) : NULL;
     }
@@ -306,7 +307,7 @@ static void on_cancel(struct proc *p, const struct pli_agent_frame *f)
     if (s == NULL) {
         s = pli_impi_idmap_find(&a->sends, f->srqid);
     }
-    if (s == NULL && f->srqid != 0) { // it has left already; only the answer is of interest
+    if (s == NULL && f->srqid != 0) { // it was sent already; only the answer is of interest
         s = calloc(1, sizeof *s);
         if (s == NULL || pli_impi_idmap_add(&a->sends, f->srqid, s) != PLI_IMPI_OK) {
             free(s);

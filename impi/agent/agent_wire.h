@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What passes between a process of a client and the client's agent: frames of a fixed head and
-// data. Both belong to one job on machines of one kind, so numbers are in their own byte order. Not
-// part of IMPI; nothing else may rely on it.
+// The frames between a process of a client and the client's agent: a head of fixed size and data.
+// Both belong to one job on machines of one kind, so numbers are in their native byte order. This
+// is not part of the IMPI protocol; nothing else may rely on it.
 #ifndef PLI_AGENT_WIRE_H
 #define PLI_AGENT_WIRE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agent's loop: what ranks say, what comes from the other agents, and sleep when there is
-// neither.
+// The agent's loop: handles messages of the ranks and of other agents, and sleeps when there are
+// none.
 #include "impi/agent_native/native_agent_priv.h"
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@ static void say(const struct pli_native_agent *a, const char *text)
     int n = snprintf(line, sizeof line, "mpiexec: IMPI client %u: %s\n", a->conf->client, text);
     n = n < (int)sizeof line ? n : (int)sizeof line - 1;
     ssize_t done = write(STDERR_FILENO, line, (size_t)n);
-    (void)done; // where standard error is closed it cannot be said
+    (void)done; // nothing can be done when standard error is closed
 }
 
 void pli_native_agent_fail(struct pli_native_agent *a, const char *fmt, ...)
@@ -51,26 +51,26 @@ static void log_line(void *arg, enum pli_impi_log_level level, const char *line)
 static void one(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
     switch (cell->kind) {
-    case PLI_MSG_GATE_SEND:
-    case PLI_MSG_GATE_OFFER:
+    case PLI_MSG_GATEWAY_SEND:
+    case PLI_MSG_GATEWAY_OFFER:
         pli_native_agent_out_send(a, cell);
         break;
-    case PLI_MSG_GATE_MORE:
+    case PLI_MSG_GATEWAY_MORE:
         pli_native_agent_out_more(a, cell);
         break;
-    case PLI_MSG_GATE_CANCEL:
+    case PLI_MSG_GATEWAY_CANCEL:
         pli_native_agent_out_cancel(a, cell);
         break;
-    case PLI_MSG_GATE_ACCEPT:
+    case PLI_MSG_GATEWAY_ACCEPT:
         pli_native_agent_in_accept(a, cell);
         break;
-    case PLI_MSG_GATE_DONE:
+    case PLI_MSG_GATEWAY_DONE:
         pli_native_agent_in_done(a, cell);
         break;
-    case PLI_MSG_GATE_UNSENT:
+    case PLI_MSG_GATEWAY_UNSENT:
         pli_native_agent_in_unsent(a, cell);
         break;
-    case PLI_MSG_GATE_BYE:
+    case PLI_MSG_GATEWAY_BYE:
         a->n_bye++;
         break;
     default:
@@ -94,7 +94,8 @@ static int listen_to_ranks(struct pli_native_agent *a)
     return n;
 }
 
-// What mpiexec says: that all ranks have ended, or nothing any more because it is gone.
+// mpiexec sends a byte when all ranks have ended; the end of the connection means that it has
+// ended.
 static void listen_to_launcher(struct pli_native_agent *a)
 {
     char word;
@@ -111,10 +112,11 @@ static void listen_to_launcher(struct pli_native_agent *a)
     }
 }
 
-// Sleep until something happens. A rank that writes while we announce it sees us awake or asleep.
+// Sleep until there is an event. A rank that writes at this moment sees the agent awake, or asleep
+// and wakes it.
 static enum pli_impi_err wait_for_events(struct pli_native_agent *a)
 {
-    int tend_ms = pli_native_agent_heap_tend(&a->heap, pli_clock_ns() / 1000000);
+    int tend_ms = pli_native_agent_heap_trim(&a->heap, pli_clock_ns() / 1000000);
     int wait_ms = pli_list_is_empty(&a->stalled) ? tend_ms : STALL_MS;
     pli_shm_announce(&a->shm, PLI_SHM_BY_EVENT);
     if (!pli_shm_order()) {
@@ -125,7 +127,7 @@ static enum pli_impi_err wait_for_events(struct pli_native_agent *a)
     return err;
 }
 
-// One turn; what follows from what has happened.
+// One turn of the loop.
 static enum pli_impi_err turn(struct pli_native_agent *a)
 {
     int n = listen_to_ranks(a);
@@ -145,13 +147,13 @@ static enum pli_impi_err turn(struct pli_native_agent *a)
 
 static bool prepare(struct pli_native_agent *a)
 {
-    a->gate = pli_node_gate(a->node);
+    a->gateway = pli_node_gateway(a->node);
     a->n_row = a->node->header->n_row;
     a->next_id = 1;
     pli_list_init(&a->outs);
     if (!pli_native_agent_box_init(a) ||
-        !pli_native_agent_heap_init(&a->heap, a->conf->node_fd, a->gate->heap,
-                                    a->gate->heap_size) ||
+        !pli_native_agent_heap_init(&a->heap, a->conf->node_fd, a->gateway->heap,
+                                    a->gateway->heap_size) ||
         pli_shm_open(&a->shm, a->node, pli_node_agent(a->node), 0) != PLI_OK) {
         pli_native_agent_fail(a, "no memory");
         return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The agent of a job that is one client of an IMPI job: one process per host, forked by mpiexec or
-// its daemon there. It meets the other clients at the server, tells the ranks in the node memory
-// who they are, and then passes messages on between the ranks' mailboxes and the connections to the
-// other agents. Of several agents the first speaks to the server for all.
+// its daemon there. It finds the other clients through the server, writes what the ranks must know
+// of them into the node memory, and then passes messages on between the ranks' mailboxes and the
+// connections to the other agents. Of several agents only the first connects to the server.
 #ifndef PLI_IMPI_NATIVE_AGENT_H
 #define PLI_IMPI_NATIVE_AGENT_H
 
@@ -22,7 +22,7 @@ struct pli_native_agent_conf {
     bool is_verbose;
 };
 
-// Words that go with something have it in the agent's mail.
+// Bytes on control_fd. Data that belongs to one is in struct pli_native_agent_mail.
 enum {
     PLI_NATIVE_AGENT_HERE = 'h', // from each of several: its struct pli_native_agent_place
     PLI_NATIVE_AGENT_LIST = 'l', // to the first: those of all, in the order of hosts
@@ -32,21 +32,21 @@ enum {
     PLI_NATIVE_AGENT_OVER = 'o'  // not from an agent: it has ended well
 };
 
-// Where others find an agent, as IMPI says it.
+// The address of an agent, in the form that IMPI defines.
 struct pli_native_agent_place {
     unsigned char addr[16];
     uint32_t port, n_proc, ackmark, hiwater;
 };
 
-// Where the agent and the process that started it leave each other data, before messages work.
+// Memory through which the agent and the process that started it exchange data during start-up.
 struct pli_native_agent_mail {
     uint64_t len;
     unsigned char data[];
 };
 struct pli_native_agent_mail *pli_native_agent_mail(const struct pli_node *node);
 
-// Runs until the IMPI job is over; returns the exit status: 0 when all went well, else why not has
-// been said on standard error. Context: a process of its own.
+// Runs until the IMPI job is over; returns the exit status: 0, or another one after an error
+// message on standard error. Context: a process of its own.
 int pli_native_agent_run(const struct pli_native_agent_conf *conf);
 
 #endif

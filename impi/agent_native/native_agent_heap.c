@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// First fit from the lowest place, so that the same pages are used again and again.
+// Allocates the gateway's memory: first fit from the lowest address, so that the same pages are
+// used again and again.
 #include "impi/agent_native/native_agent_heap.h"
 
 #include <fcntl.h>
@@ -112,7 +113,7 @@ void pli_native_agent_heap_give(struct pli_native_agent_heap *h, uint64_t offset
     }
 }
 
-int pli_native_agent_heap_tend(struct pli_native_agent_heap *h, uint64_t now_ms)
+int pli_native_agent_heap_trim(struct pli_native_agent_heap *h, uint64_t now_ms)
 {
     if (h->held <= KEPT || h->used > h->held / 2) {
         return -1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway's memory, shared with the ranks and shared out by the agent. Sparse: only what is
-// written takes memory, and what lies far behind is given back to the system, but not at once: who
-// streams takes as much again soon, and new pages cost more than copying what goes into them.
+// The gateway's memory, which the agent allocates and the ranks map. It is sparse: only pages that
+// were written take memory, and unused pages are given back to the system, but not at once: a
+// stream of messages needs as much again soon, and new pages cost more than copying the data into
+// them.
 #ifndef PLI_IMPI_NATIVE_AGENT_HEAP_H
 #define PLI_IMPI_NATIVE_AGENT_HEAP_H
 
@@ -29,7 +30,7 @@ uint64_t pli_native_agent_heap_take(struct pli_native_agent_heap *h, uint64_t si
 void pli_native_agent_heap_give(struct pli_native_agent_heap *h, uint64_t offset);
 
 // Give memory back if less than half of it was in use for a while. Milliseconds until it is to be
-// called again, -1: not before something is taken or given.
-int pli_native_agent_heap_tend(struct pli_native_agent_heap *h, uint64_t now_ms);
+// called again, -1: not before the next allocation or release.
+int pli_native_agent_heap_trim(struct pli_native_agent_heap *h, uint64_t now_ms);
 
 #endif

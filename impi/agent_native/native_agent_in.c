@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that come in. A few bytes go to the rank in a cell, some in a block of ours that the
-// rank gives back by itself, more in the gateway's memory, where the rest is received once the rank
-// has found the receive.
+// Incoming messages. The smallest go to the rank in a cell, small ones in a block of the agent that
+// the rank releases, larger ones in the gateway's memory, where the rest is received once the rank
+// has matched the message.
 #include "impi/agent_native/native_agent_priv.h"
 
 #include "impi/agent_native/native_agent_cid.h"
@@ -14,12 +14,13 @@ enum { INLINE = 8 };
 
 static char *heap_base(const struct pli_native_agent *a)
 {
-    return a->node->base + a->gate->heap;
+    return a->node->base + a->gateway->heap;
 }
 
 static bool is_in_heap(const struct pli_native_agent *a, const void *p)
 {
-    return (const char *)p >= heap_base(a) && (const char *)p < heap_base(a) + a->gate->heap_size;
+    return (const char *)p >= heap_base(a) &&
+           (const char *)p < heap_base(a) + a->gateway->heap_size;
 }
 
 static bool is_in_block(const struct pli_native_agent *a, const void *p)
@@ -41,13 +42,13 @@ void *pli_native_agent_in_room(void *arg, const struct pli_impi_arrival *m)
         return pli_shm_block_data(block);
     }
     uint64_t slot =
-        m->msglen < a->gate->heap_size
+        m->msglen < a->gateway->heap_size
             ? pli_native_agent_heap_take(&a->heap, sizeof(struct pli_gateway_slot) + m->msglen)
             : 0;
     return slot != 0 ? a->node->base + slot + sizeof(struct pli_gateway_slot) : NULL;
 }
 
-static void give(struct pli_native_agent *a, void *room)
+static void give_back(struct pli_native_agent *a, void *room)
 {
     if (is_in_block(a, room)) {
         pli_shm_block_done((struct pli_shm_block *)room - 1);
@@ -61,7 +62,7 @@ static void give(struct pli_native_agent *a, void *room)
 
 void pli_native_agent_in_dropped(void *arg, void *room)
 {
-    give(arg, room);
+    give_back(arg, room);
 }
 
 static void destroy(struct pli_native_agent *a, struct pli_native_agent_in *in)
@@ -76,7 +77,7 @@ static void destroy(struct pli_native_agent *a, struct pli_native_agent_in *in)
     free(in);
 }
 
-// A message of which something is still to come or to be said.
+// A message that is not complete yet, or whose sender still waits for an answer.
 static struct pli_native_agent_in *remember(struct pli_native_agent *a,
                                             const struct pli_impi_arrival *m, uint64_t slot)
 {
@@ -93,7 +94,7 @@ static struct pli_native_agent_in *remember(struct pli_native_agent *a,
                                         .here = m->len };
     if (pli_impi_idmap_add(&a->in_by_id, in->id, in) != PLI_IMPI_OK ||
         (in->handle != 0 && pli_impi_idmap_add(&a->in_by_handle, in->handle, in) != PLI_IMPI_OK)) {
-        return NULL; // the agent is about to give up
+        return NULL; // the agent has failed and is about to end
     }
     return in;
 }
@@ -101,7 +102,7 @@ static struct pli_native_agent_in *remember(struct pli_native_agent *a,
 void pli_native_agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room)
 {
     struct pli_native_agent *a = arg;
-    struct pli_shm_cell cell = { .kind = PLI_MSG_GATE_MSG,
+    struct pli_shm_cell cell = { .kind = PLI_MSG_GATEWAY_MSG,
                                  .src_proc = m->env.src,
                                  .context = pli_native_agent_cid_in(m->env.cid),
                                  .src_rank = m->env.lsrank,
@@ -121,7 +122,7 @@ void pli_native_agent_in_arrived(void *arg, const struct pli_impi_arrival *m, vo
     }
     cell.word[1] = m->srqid;
     if (is_heap) {
-        cell.kind = PLI_MSG_GATE_HEAP;
+        cell.kind = PLI_MSG_GATEWAY_HEAP;
         cell.word[1] = slot;
         *(struct pli_gateway_slot *)(a->node->base + slot) = (struct pli_gateway_slot){
             .id = in->id, .srqid = m->srqid, .size = m->msglen, .here = m->len
@@ -143,7 +144,7 @@ void pli_native_agent_in_part(void *arg, uint64_t handle, uint64_t offset, uint3
     if (in == NULL) {
         return;
     }
-    struct pli_shm_cell cell = { .kind = PLI_MSG_GATE_PART };
+    struct pli_shm_cell cell = { .kind = PLI_MSG_GATEWAY_PART };
     cell.word[0] = in->request;
     cell.word[1] = offset + len;
     pli_native_agent_box_post(a, in->row, in->lane, &cell);
@@ -163,7 +164,7 @@ void pli_native_agent_in_received(void *arg, uint64_t handle, enum pli_impi_err 
     }
 }
 
-// The rank has found the receive.
+// The rank has matched the message.
 void pli_native_agent_in_accept(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
     struct pli_native_agent_in *in = pli_impi_idmap_find(&a->in_by_id, cell->word[0]);
@@ -204,7 +205,7 @@ void pli_native_agent_in_done(struct pli_native_agent *a, const struct pli_shm_c
 void pli_native_agent_in_cancel_asked(void *arg, const struct pli_impi_cancel *c)
 {
     struct pli_native_agent *a = arg;
-    struct pli_shm_cell cell = { .kind = PLI_MSG_GATE_UNSEND };
+    struct pli_shm_cell cell = { .kind = PLI_MSG_GATEWAY_UNSEND };
     cell.word[0] = c->srqid;
     cell.word[1] = c->src;
     pli_native_agent_box_post(a, c->dst - a->first, 0, &cell);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agent's start-up: what this client tells of itself, and what ranks are told of the others.
+// The agent's start-up: sends the labels of this client, and writes for the ranks what the other
+// clients sent.
 #include "impi/agent_native/native_agent_priv.h"
 
 #include "engine/impi_env.h"
@@ -13,13 +14,13 @@
 
 struct pli_native_agent_mail *pli_native_agent_mail(const struct pli_node *node)
 {
-    return (struct pli_native_agent_mail *)(node->base + pli_node_gate(node)->heap);
+    return (struct pli_native_agent_mail *)(node->base + pli_node_gateway(node)->heap);
 }
 
 static bool post(struct pli_native_agent *a, char word, const void *data, size_t len)
 {
     struct pli_native_agent_mail *mail = pli_native_agent_mail(a->node);
-    if (len > a->gate->heap_size - sizeof *mail) {
+    if (len > a->gateway->heap_size - sizeof *mail) {
         return false;
     }
     mail->len = len;
@@ -27,7 +28,7 @@ static bool post(struct pli_native_agent *a, char word, const void *data, size_t
     return send(a->conf->control_fd, &word, 1, MSG_NOSIGNAL) == 1;
 }
 
-// Wait for a word of the process that started us; nothing else can happen before it comes.
+// Wait for a byte of the process that started the agent; nothing else can happen before it comes.
 static bool await(struct pli_native_agent *a, char want)
 {
     char word = 0;
@@ -36,7 +37,7 @@ static bool await(struct pli_native_agent *a, char want)
         n = recv(a->conf->control_fd, &word, 1, 0);
     } while (n < 0 && errno == EINTR);
     if (n == 0) {
-        _exit(1); // that process has gone
+        _exit(1); // that process has ended
     }
     return n == 1 && word == want;
 }
@@ -57,11 +58,11 @@ static uint64_t name_of(const struct pli_impi_job *job)
     return h >> 32 != 0 ? h : (uint64_t)1 << 32;
 }
 
-// Write down for the ranks, which have not started yet, what they will read.
+// Write into the node memory what the ranks, which have not started yet, will read.
 static bool publish(struct pli_native_agent *a)
 {
     const struct pli_impi_job *job = pli_impi_net_job(a->net);
-    struct pli_gateway *g = a->gate;
+    struct pli_gateway *g = a->gateway;
     struct pli_node_header *h = a->node->header;
     if (job->n_host > PLI_GATEWAY_N_HOST) {
         pli_native_agent_fail(a, "the job has %u hosts, more than the %d there is room for",
@@ -95,7 +96,7 @@ static bool publish(struct pli_native_agent *a)
     return true;
 }
 
-// What the server said, for the other hosts.
+// Write what the server sent, for the agents on other hosts of this client.
 static bool pass_on(struct pli_native_agent *a)
 {
     const struct pli_impi_collated *c = pli_impi_client_collated(pli_impi_net_client(a->net));
@@ -110,7 +111,8 @@ static bool pass_on(struct pli_native_agent *a)
     return is_good;
 }
 
-// Until messages can go; `is_lead`: the others wait for what we hear.
+// Run until messages can be sent; `is_lead`: the other agents of this client wait for what this one
+// receives.
 static bool connect_all(struct pli_native_agent *a, enum pli_impi_err err, bool is_lead)
 {
     bool is_told = a->conf->n_host == 1 || !is_lead;
@@ -134,14 +136,15 @@ static bool connect_all(struct pli_native_agent *a, enum pli_impi_err err, bool 
                               pli_impi_err_text(err));
         return false;
     }
-    if (a->is_control_ready) { // the launcher does not wait any more
+    if (a->is_control_ready) { // the launcher has given up waiting
         return false;
     }
     a->engine = pli_impi_net_engine(a->net);
     return publish(a);
 }
 
-// Others find each host under the address it tells: two of one client must not tell the same.
+// Other clients connect to the address that each host gives: two hosts of a client must not give
+// the same.
 static bool are_distinct(struct pli_native_agent *a, const struct pli_impi_host *hosts, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -160,7 +163,7 @@ static bool are_distinct(struct pli_native_agent *a, const struct pli_impi_host 
     return true;
 }
 
-// What the client's hosts are, all of them: ours alone, or what all have told.
+// The hosts of the client: this one alone, or what all agents of it have sent.
 static bool list_hosts(struct pli_native_agent *a, const struct pli_impi_host *own,
                        struct pli_impi_host **out)
 {
@@ -191,7 +194,7 @@ static bool list_hosts(struct pli_native_agent *a, const struct pli_impi_host *o
     return are_distinct(a, hosts, n);
 }
 
-// The host that speaks for the client.
+// On the first host, which connects to the server.
 static bool lead(struct pli_native_agent *a, const struct pli_impi_env *env,
                  const struct pli_impi_host *own, const struct pli_impi_log *log)
 {
@@ -231,7 +234,7 @@ static bool lead(struct pli_native_agent *a, const struct pli_impi_env *env,
     return is_good;
 }
 
-// Another host of the client. The job stays for as long as the process.
+// On another host of the client. The job is never freed.
 static bool follow(struct pli_native_agent *a)
 {
     static struct pli_impi_collated collated;
@@ -244,7 +247,7 @@ static bool follow(struct pli_native_agent *a)
     }
     enum pli_impi_err err = pli_impi_collated_get(&collated, mail->data, mail->len);
     for (int i = 0; err == PLI_IMPI_OK && i < PLI_IMPI_N_LABEL; i++) {
-        mask |= collated.row[i].mask; // every client has told something
+        mask |= collated.row[i].mask; // every client has sent some label
     }
     if (err == PLI_IMPI_OK && mask != 0) {
         err = pli_impi_job_create(32 - (uint32_t)__builtin_clz(mask), &collated, why, sizeof why,

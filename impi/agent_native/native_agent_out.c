@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of the ranks on their way out. Small ones are copied, so that a rank has its blocks back
-// at once; large ones are sent from the gateway's memory while the rank writes them.
+// Outgoing messages of the ranks. Small ones are copied, so that a rank gets its blocks back at
+// once; large ones are sent from the gateway's memory while the rank writes them.
 #include "impi/agent_native/native_agent_priv.h"
 
 #include "impi/agent_native/native_agent_cid.h"
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RING = 1 << 20 }; // of a large message at a time: what stays in a core's cache
+enum { RING = 1 << 20 }; // bytes of a large message at a time, so that they stay in a core's cache
 
-#define HELD_MAX ((uint64_t)64 << 20) // more than this, and ranks have to ask first
+#define MAX_HELD ((uint64_t)64 << 20) // above this, ranks must ask before they send
 
 static void hold(struct pli_native_agent *a, int64_t more)
 {
     a->held += (uint64_t)more;
-    int is_full = a->held > (more > 0 ? HELD_MAX : HELD_MAX / 2);
+    int is_full = a->held > (more > 0 ? MAX_HELD : MAX_HELD / 2);
     if (atomic_load_explicit(&a->shm.box->is_full, memory_order_relaxed) != is_full) {
         atomic_store_explicit(&a->shm.box->is_full, is_full, memory_order_relaxed);
     }
@@ -48,8 +48,8 @@ static void settle(struct pli_native_agent *a, struct pli_native_agent_out *o)
     }
 }
 
-static void tell(struct pli_native_agent *a, const struct pli_native_agent_out *o, int kind,
-                 uint64_t w1, uint64_t w2, uint64_t size)
+static void notify_rank(struct pli_native_agent *a, const struct pli_native_agent_out *o, int kind,
+                        uint64_t w1, uint64_t w2, uint64_t size)
 {
     struct pli_shm_cell cell = { .kind = (uint8_t)kind, .src_proc = o->dst, .size = size };
     cell.word[0] = o->request;
@@ -58,11 +58,11 @@ static void tell(struct pli_native_agent *a, const struct pli_native_agent_out *
     pli_native_agent_box_post(a, o->row, o->lane, &cell);
 }
 
-// How much of a large message has room at a time, 0: all of it. `each`: bytes of an element, none
-// of which may be torn.
+// How much of a large message is in memory at a time, 0: all of it. `each`: bytes of an element, no
+// element may be split.
 static uint64_t ring_for(const struct pli_native_agent *a, uint64_t size, uint64_t each)
 {
-    uint64_t datalen = a->gate->datalen;
+    uint64_t datalen = a->gateway->datalen;
     uint64_t ring = RING > 2 * datalen ? RING / datalen * datalen : 2 * datalen;
     return each > 0 && datalen % each == 0 && ring < size ? ring : 0;
 }
@@ -86,7 +86,7 @@ static const void *make_room(struct pli_native_agent *a, struct pli_native_agent
 static const void *place(struct pli_native_agent *a, struct pli_native_agent_out *o,
                          const struct pli_shm_cell *cell)
 {
-    if (cell->kind == PLI_MSG_GATE_OFFER) {
+    if (cell->kind == PLI_MSG_GATEWAY_OFFER) {
         return make_room(a, o, cell->word[1]);
     }
     o->data = malloc(o->size > 0 ? o->size : 1);
@@ -115,9 +115,9 @@ static bool enter(struct pli_native_agent *a, struct pli_native_agent_out *o)
 void pli_native_agent_out_send(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
     struct pli_native_agent_out *o = calloc(1, sizeof *o);
-    bool is_offer = cell->kind == PLI_MSG_GATE_OFFER;
+    bool is_offer = cell->kind == PLI_MSG_GATEWAY_OFFER;
     bool is_sync = (cell->flags & PLI_MSG_IS_SYNC) != 0;
-    uint32_t datalen = a->gate->datalen;
+    uint32_t datalen = a->gateway->datalen;
     if (o == NULL) {
         pli_native_agent_fail(a, "no memory for a message");
         return;
@@ -157,7 +157,7 @@ void pli_native_agent_out_send(struct pli_native_agent *a, const struct pli_shm_
         return;
     }
     if (is_offer) {
-        tell(a, o, PLI_MSG_GATE_ROOM, o->id, o->slot, o->size < datalen ? o->size : datalen);
+        notify_rank(a, o, PLI_MSG_GATEWAY_ROOM, o->id, o->slot, o->size < datalen ? o->size : datalen);
     }
 }
 
@@ -170,7 +170,7 @@ void pli_native_agent_out_more(struct pli_native_agent *a, const struct pli_shm_
     }
 }
 
-// A part of a ring is free again. A rank that has filled it sleeps: it is told in time.
+// A part of a ring is free again: wake the rank, which sleeps when the ring is full.
 void pli_native_agent_out_left(void *arg, uint64_t req, uint64_t upto)
 {
     struct pli_native_agent *a = arg;
@@ -181,7 +181,7 @@ void pli_native_agent_out_left(void *arg, uint64_t req, uint64_t upto)
     struct pli_gateway_slot *slot = (struct pli_gateway_slot *)(a->node->base + o->slot);
     atomic_store_explicit(&slot->gone, upto, memory_order_release);
     if (o->ready < o->size && o->ready - upto <= o->ring / 2) {
-        tell(a, o, PLI_MSG_GATE_GONE, 0, 0, 0);
+        notify_rank(a, o, PLI_MSG_GATEWAY_GONE, 0, 0, 0);
     }
 }
 
@@ -193,20 +193,20 @@ void pli_native_agent_out_cancel(struct pli_native_agent *a, const struct pli_sh
         struct pli_native_agent_out *it = PLI_CONTAINER(i, struct pli_native_agent_out, link);
         o = it->row == row && it->request == cell->word[0] && (it->tells || it->id != 0) ? it : o;
     }
-    if (o == NULL) { // gone already; its rank waits for an answer all the same
+    if (o == NULL) { // completed already; its rank waits for an answer all the same
         struct pli_native_agent_out gone = { .request = cell->word[0],
                                              .row = row,
                                              .lane = cell->src_lane };
-        tell(a, &gone, PLI_MSG_GATE_CANCELLED, 0, 0, 0);
+        notify_rank(a, &gone, PLI_MSG_GATEWAY_CANCELLED, 0, 0, 0);
         return;
     }
     struct pli_impi_cancel c = { o->src, o->dst, o->req };
     enum pli_impi_cancel_result result = PLI_IMPI_CANCEL_LATE;
     if (pli_impi_engine_cancel(a->engine, &c, &result) != PLI_IMPI_OK ||
         result == PLI_IMPI_CANCEL_LATE) {
-        tell(a, o, PLI_MSG_GATE_CANCELLED, 0, 0, 0);
+        notify_rank(a, o, PLI_MSG_GATEWAY_CANCELLED, 0, 0, 0);
     } else if (result == PLI_IMPI_CANCEL_DONE) {
-        tell(a, o, PLI_MSG_GATE_CANCELLED, 1, 0, 0);
+        notify_rank(a, o, PLI_MSG_GATEWAY_CANCELLED, 1, 0, 0);
         destroy(a, o);
     } else {
         o->is_cancelling = true;
@@ -221,7 +221,7 @@ void pli_native_agent_out_sent(void *arg, uint64_t req, enum pli_impi_err err)
         return;
     }
     o->is_sent = true;
-    if (err != PLI_IMPI_OK) { // its end is reported with the connection
+    if (err != PLI_IMPI_OK) { // the failure is reported when the connection ends
         o->is_matched = true;
         o->is_cancelling = false;
     }
@@ -237,7 +237,7 @@ void pli_native_agent_out_matched(void *arg, uint64_t req)
     }
     o->is_matched = true;
     if (o->tells) {
-        tell(a, o, PLI_MSG_GATE_MATCHED, 0, 0, 0);
+        notify_rank(a, o, PLI_MSG_GATEWAY_MATCHED, 0, 0, 0);
     }
     settle(a, o);
 }
@@ -250,7 +250,7 @@ void pli_native_agent_out_cancelled(void *arg, uint64_t req, bool yes)
         return;
     }
     o->is_cancelling = false;
-    tell(a, o, PLI_MSG_GATE_CANCELLED, yes, 0, 0);
+    notify_rank(a, o, PLI_MSG_GATEWAY_CANCELLED, yes, 0, 0);
     if (yes) {
         destroy(a, o);
     } else {

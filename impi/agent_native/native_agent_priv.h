@@ -22,21 +22,21 @@ struct pli_native_agent_box {
 // A message of a rank on its way out.
 struct pli_native_agent_out {
     struct pli_list link; // all of them
-    uint64_t id;          // how the rank calls it, once it has been told
-    uint64_t req;         // how the engine does
-    uint64_t request;     // the rank's
+    uint64_t id;          // the rank's number for it, once the rank has been told
+    uint64_t req;         // the engine's number for it
+    uint64_t request;     // the rank's request
     uint32_t row, lane, src, dst;
     uint64_t size;
-    void *data;     // ours
+    void *data;     // a copy that the agent owns
     uint64_t slot;  // or offset in the heap, and if that is a ring
     uint64_t ready; // bytes that were written
     uint64_t ring;
-    bool tells;  // the rank wants to know of the match
-    bool awaits; // the engine will tell of a match
+    bool tells;  // the rank must be told when the message is matched
+    bool awaits; // the engine will say when it is
     bool is_sent, is_matched, is_cancelling;
 };
 
-// A message that came in and is not forgotten yet.
+// An incoming message that is not finished yet.
 struct pli_native_agent_in {
     uint64_t id;
     uint64_t handle; // the engine's, 0: it wants no answer
@@ -49,7 +49,7 @@ struct pli_native_agent_in {
 struct pli_native_agent {
     const struct pli_native_agent_conf *conf;
     struct pli_node *node;
-    struct pli_gateway *gate;
+    struct pli_gateway *gateway;
     struct pli_shm shm; // the agent's own mailbox and blocks
     struct pli_impi_net *net;
     struct pli_impi_engine *engine;
@@ -65,18 +65,18 @@ struct pli_native_agent {
     bool is_control_ready, is_woken, has_ended, has_failed;
 };
 
-// native_agent.c. A reason to give up; the first one is said.
+// native_agent.c. Note why the agent must end; the first reason is printed.
 void pli_native_agent_fail(struct pli_native_agent *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-// agent_box.c
+// native_agent_box.c
 struct pli_shm_cell;
 void pli_native_agent_box_post(struct pli_native_agent *a, uint32_t row, uint32_t lane,
                                const struct pli_shm_cell *cell);
 int pli_native_agent_box_retry(struct pli_native_agent *a); // how many were posted
 bool pli_native_agent_box_init(struct pli_native_agent *a);
 
-// agent_out.c: what ranks say about their sends, and what the engine does.
+// native_agent_out.c: events of outgoing messages, from the ranks and from the engine.
 void pli_native_agent_out_send(struct pli_native_agent *a, const struct pli_shm_cell *cell);
 void pli_native_agent_out_more(struct pli_native_agent *a, const struct pli_shm_cell *cell);
 void pli_native_agent_out_cancel(struct pli_native_agent *a, const struct pli_shm_cell *cell);
@@ -85,7 +85,7 @@ void pli_native_agent_out_sent(void *arg, uint64_t req, enum pli_impi_err err);
 void pli_native_agent_out_matched(void *arg, uint64_t req);
 void pli_native_agent_out_cancelled(void *arg, uint64_t req, bool yes);
 
-// agent_in.c: what comes in.
+// native_agent_in.c: events of incoming messages.
 void *pli_native_agent_in_room(void *arg, const struct pli_impi_arrival *m);
 void pli_native_agent_in_dropped(void *arg, void *room);
 void pli_native_agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room);
@@ -96,7 +96,7 @@ void pli_native_agent_in_accept(struct pli_native_agent *a, const struct pli_shm
 void pli_native_agent_in_done(struct pli_native_agent *a, const struct pli_shm_cell *cell);
 void pli_native_agent_in_unsent(struct pli_native_agent *a, const struct pli_shm_cell *cell);
 
-// pli_native_agent_join.c: start-up. On failure why has been said.
+// native_agent_join.c: start-up. A failure has been reported on return.
 bool pli_native_agent_join(struct pli_native_agent *a, const struct pli_impi_engine_ops *ops,
                            const struct pli_impi_log *log);
 

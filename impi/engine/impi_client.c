@@ -32,7 +32,7 @@ struct pli_impi_client {
     struct pli_impi_job *job;
 };
 
-static void go(struct pli_impi_client *c, enum pli_impi_client_state to)
+static void set_state(struct pli_impi_client *c, enum pli_impi_client_state to)
 {
     static const bool may_go[PLI_IMPI_N_CLIENT_STATE][PLI_IMPI_N_CLIENT_STATE] = {
         // [from][to]
@@ -59,7 +59,7 @@ static void go(struct pli_impi_client *c, enum pli_impi_client_state to)
 static enum pli_impi_err fail(struct pli_impi_client *c, enum pli_impi_err err, const char *why)
 {
     pli_impi_log(&c->log, PLI_IMPI_LOG_ERROR, "client %u and the server: %s", c->rank, why);
-    go(c, PLI_IMPI_CLIENT_FAILED);
+    set_state(c, PLI_IMPI_CLIENT_FAILED);
     return err;
 }
 
@@ -173,7 +173,7 @@ static enum pli_impi_err on_method(struct pli_impi_client *c)
         n = pli_impi_cmd_put_key(buf, c->key);
     }
     n += pli_impi_cmd_put_impi(buf + n, (int32_t)c->rank);
-    go(c, PLI_IMPI_CLIENT_SIZE);
+    set_state(c, PLI_IMPI_CLIENT_SIZE);
     return queue(c, buf, n);
 }
 
@@ -189,7 +189,7 @@ static enum pli_impi_err on_size(struct pli_impi_client *c, const struct pli_imp
         return fail(c, PLI_IMPI_ERR_ARG, "the job has fewer clients than our rank needs");
     }
     c->n_client = (uint32_t)cmd->value;
-    go(c, PLI_IMPI_CLIENT_LABELS);
+    set_state(c, PLI_IMPI_CLIENT_LABELS);
     enum pli_impi_err err = queue(c, c->label, c->n_label);
     free(c->label);
     c->label = NULL;
@@ -223,7 +223,7 @@ static enum pli_impi_err on_done(struct pli_impi_client *c)
     if (err != PLI_IMPI_OK) {
         return fail(c, err, why);
     }
-    go(c, PLI_IMPI_CLIENT_RUN);
+    set_state(c, PLI_IMPI_CLIENT_RUN);
     return PLI_IMPI_OK;
 }
 
@@ -379,7 +379,7 @@ enum pli_impi_err pli_impi_client_finish(struct pli_impi_client *c)
     }
     enum pli_impi_err err = queue(c, fini, pli_impi_cmd_put_fini(fini));
     if (err == PLI_IMPI_OK) {
-        go(c, PLI_IMPI_CLIENT_FINISHED);
+        set_state(c, PLI_IMPI_CLIENT_FINISHED);
     }
     return err;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine as a whole: its connections and how they begin and end.
+// The protocol engine: creates it, and opens and closes its connections.
 #include "engine/impi_engine.h"
 #include "engine/impi_engine_priv.h"
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocol between hosts, as one host of a job plays it: packets, flow control, short, long and
+// The protocol between hosts, for one host of a job: packets, flow control, short, long and
 // synchronous messages, cancellation, finalization. It knows no sockets and no MPI. Bytes are moved
 // by the caller, one stream for each host of the other clients; matching is the caller's too, told
 // through callbacks. Processes are named by their rank in MPI_COMM_WORLD.

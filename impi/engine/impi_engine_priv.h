@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts the engine's files share.
+// Layouts that the engine's files share.
 #ifndef PLI_IMPI_ENGINE_PRIV_H
 #define PLI_IMPI_ENGINE_PRIV_H
 

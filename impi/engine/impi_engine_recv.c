@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes from a peer: each packet is checked against the job and the state it meets. Whatever
-// does not fit ends that connection, and says so.
+// Handles packets from a peer: each is checked against the job and the state of its message. A
+// packet that is wrong ends the connection, with a log line.
 #include "engine/impi_engine_priv.h"
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a message we send. Short: one packet. Synchronous or long: the first packet asks for
-// SYNCACK; the rest of a long one follows that. A CANCEL may be under way in between.
+// Sends messages. A short one is one packet. The first packet of a synchronous or long one asks for
+// SYNCACK, after which the rest of a long one follows. A CANCEL may be under way in between.
 #include "engine/impi_engine_priv.h"
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The environment of a client.
+// Reads the environment variables of a client.
 #include "engine/impi_env.h"
 #include "engine/impi_sock.h"
 #include "wire/impi_cmd_wire.h"

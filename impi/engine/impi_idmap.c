@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Linear probing, at most half full, removal by moving back what follows.
+// A hash table with linear probing, at most half full; removal moves following entries back.
 #include "engine/impi_idmap.h"
 #include <stdlib.h>
 
-static size_t home(const struct pli_impi_idmap *m, uint64_t id)
+static size_t first_slot(const struct pli_impi_idmap *m, uint64_t id)
 {
     return (size_t)((id * 0x9e3779b97f4a7c15u) >> 20) & (m->cap - 1);
 }
 
 static size_t place(const struct pli_impi_idmap *m, uint64_t id)
 {
-    size_t i = home(m, id);
+    size_t i = first_slot(m, id);
     while (m->slot[i].id != 0 && m->slot[i].id != id) {
         i = (i + 1) & (m->cap - 1);
     }
@@ -64,7 +64,7 @@ void pli_impi_idmap_remove(struct pli_impi_idmap *m, uint64_t id)
     m->slot[hole] = (struct pli_impi_idmap_slot){ 0 };
     m->n--;
     for (size_t i = (hole + 1) & (m->cap - 1); m->slot[i].id != 0; i = (i + 1) & (m->cap - 1)) {
-        size_t want = home(m, m->slot[i].id);
+        size_t want = first_slot(m, m->slot[i].id);
         if (((i - want) & (m->cap - 1)) >= ((i - hole) & (m->cap - 1))) {
             m->slot[hole] = m->slot[i];
             m->slot[i] = (struct pli_impi_idmap_slot){ 0 };

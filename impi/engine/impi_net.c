@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void go(struct pli_impi_net *net, enum pli_impi_net_state to)
+static void set_state(struct pli_impi_net *net, enum pli_impi_net_state to)
 {
     static const bool may_go[PLI_IMPI_N_NET_STATE][PLI_IMPI_N_NET_STATE] = {
         // [from][to]
@@ -46,11 +46,11 @@ uint64_t pli_impi_net_clock(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-// Whoever calls this has said why, or the engine has.
+// The caller or the engine has logged the reason.
 enum pli_impi_err pli_impi_net_fail(struct pli_impi_net *net, enum pli_impi_err err)
 {
     if (net->state != PLI_IMPI_NET_FAILED && net->state != PLI_IMPI_NET_DONE) {
-        go(net, PLI_IMPI_NET_FAILED);
+        set_state(net, PLI_IMPI_NET_FAILED);
         net->err = err;
     }
     return err;
@@ -201,7 +201,7 @@ static enum pli_impi_err give_up(struct pli_impi_net *net)
                      net->host, net->job->host[net->host].client, h, net->job->host[h].client);
     } else if (net->has_said && net->is_server_dialing) {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
-                     "cannot reach the server: nobody listens at %s after %d s", net->where,
+                     "cannot reach the server: no process listens at %s after %d s", net->where,
                      net->conf.timeout_s);
     } else {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: no job after %d s", net->port,
@@ -216,7 +216,7 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
 {
     net->job = job;
     net->host = host;
-    go(net, PLI_IMPI_NET_MESH);
+    set_state(net, PLI_IMPI_NET_MESH);
     set_deadline(net,
                  net->conf.silence_s); // all know where all are: a host that does not call has gone
     net->link = calloc(job->n_host, sizeof *net->link);
@@ -286,7 +286,7 @@ enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *serve
     net->host_of_client = host;
     net->host = client->rank; // for the log, until the job is known
     set_deadline(net, net->conf.timeout_s);
-    go(net, PLI_IMPI_NET_SERVER);
+    set_state(net, PLI_IMPI_NET_SERVER);
     return PLI_IMPI_OK;
 }
 
@@ -314,7 +314,7 @@ static enum pli_impi_err server_gone(struct pli_impi_net *net, int sys)
     pli_impi_net_drop(net, &net->server);
     enum pli_impi_err err = pli_impi_client_eof(net->client);
     if (net->state == PLI_IMPI_NET_BYE) {
-        go(net, PLI_IMPI_NET_DONE); // it needs nothing of us any more
+        set_state(net, PLI_IMPI_NET_DONE); // it needs nothing of us any more
         return PLI_IMPI_OK;
     }
     return net->state == PLI_IMPI_NET_SERVER ? pli_impi_net_fail(net, err) : PLI_IMPI_OK;
@@ -361,7 +361,7 @@ static enum pli_impi_err write_server(struct pli_impi_net *net)
     }
     if (!has_out && net->state == PLI_IMPI_NET_BYE) {
         pli_impi_net_drop(net, &net->server);
-        go(net, PLI_IMPI_NET_DONE);
+        set_state(net, PLI_IMPI_NET_DONE);
     }
     return PLI_IMPI_OK;
 }
@@ -442,13 +442,13 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
 static void advance(struct pli_impi_net *net)
 {
     if (net->state == PLI_IMPI_NET_MESH && pli_impi_net_mesh_missing(net) == UINT32_MAX) {
-        go(net, PLI_IMPI_NET_RUN);
+        set_state(net, PLI_IMPI_NET_RUN);
         close_listener(net); // no other host is expected
         pli_impi_net_mesh_dismiss(net);
         net->deadline_ms = 0;
     }
     if (net->state == PLI_IMPI_NET_FINISH && pli_impi_engine_is_over(net->engine)) {
-        go(net, PLI_IMPI_NET_QUIET);
+        set_state(net, PLI_IMPI_NET_QUIET);
     }
 }
 
@@ -547,7 +547,7 @@ enum pli_impi_err pli_impi_net_finish(struct pli_impi_net *net)
     if (net->state != PLI_IMPI_NET_RUN) {
         return PLI_IMPI_ERR_ARG;
     }
-    go(net, PLI_IMPI_NET_FINISH);
+    set_state(net, PLI_IMPI_NET_FINISH);
     pli_impi_engine_finish(net->engine);
     return PLI_IMPI_OK;
 }
@@ -558,13 +558,13 @@ enum pli_impi_err pli_impi_net_bye(struct pli_impi_net *net)
         return PLI_IMPI_ERR_ARG;
     }
     if (net->client == NULL || net->server.fd < 0) {
-        go(net, PLI_IMPI_NET_DONE);
+        set_state(net, PLI_IMPI_NET_DONE);
         return PLI_IMPI_OK;
     }
     enum pli_impi_err err = pli_impi_client_finish(net->client);
     if (err != PLI_IMPI_OK) {
         return err;
     }
-    go(net, PLI_IMPI_NET_BYE);
+    set_state(net, PLI_IMPI_NET_BYE);
     return write_server(net);
 }

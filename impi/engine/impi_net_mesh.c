@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connections between hosts: of two hosts the one with the higher index connects and sends its
-// index in four bytes, and behind it, where all clients can, the token that the called client gave
-// to those who met at the server. Who connects to us may come before we know the job, may be slow,
-// or may be a stranger; it is kept apart until it has said who it is, and closed if that cannot be.
+// index in four bytes, and after it, where all clients can, the token that the called client gave
+// the others through the server. A connection may come before this host knows the job, may be slow,
+// or may not be of the job; it is kept apart until it has sent its identity, and closed if that is
+// wrong.
 #include "engine/impi_net_priv.h"
 #include "engine/impi_sock.h"
 #include "wire/impi_byte.h"
@@ -44,7 +45,7 @@ static bool is_same_token(const unsigned char *a, const unsigned char *b)
     return differ == 0;
 }
 
-// A connection to or from a host is there: its packets may flow.
+// A connection to or from a host is established: packets may be sent.
 static enum pli_impi_err open_link(struct pli_impi_net *net, uint32_t host)
 {
     enum pli_impi_err err = pli_impi_engine_open(net->engine, host);
@@ -92,10 +93,11 @@ static enum pli_impi_err dial(struct pli_impi_net *net, uint32_t host)
 static enum pli_impi_err read_link(struct pli_impi_net *net, uint32_t host);
 static enum pli_impi_err settle(struct pli_impi_net *net, uint32_t host, enum pli_impi_err err);
 
-// Why a pending connection cannot be who it says it is; NULL: it can. By the token; else by TLS,
-// whose secret it has; else, with clients that have neither, by its address, which others here can
-// have too.
-static const char *doubt(const struct pli_impi_net *net, const struct pending *g, uint32_t host)
+// Why a pending connection cannot be from the host that it names; NULL: it can. Checked by the
+// token; else by TLS, whose secret it has; else, with clients that have neither, by its address,
+// which others here can have too.
+static const char *why_not_host(const struct pli_impi_net *net, const struct pending *g,
+                                uint32_t host)
 {
     unsigned char from[PLI_IMPI_HOSTID];
     if (has_tokens(net)) {
@@ -114,8 +116,8 @@ static const char *doubt(const struct pli_impi_net *net, const struct pending *g
     return NULL;
 }
 
-// A pending connection has said who it is, and we know the job.
-static void seat(struct pli_impi_net *net, uint32_t i)
+// A pending connection has sent its identity, and the job is known.
+static void assign_to_host(struct pli_impi_net *net, uint32_t i)
 {
     struct pending *g = &net->pending[i];
     uint32_t host = pli_impi_byte_get32(g->hello);
@@ -128,7 +130,7 @@ static void seat(struct pli_impi_net *net, uint32_t i)
         drop_pending(net, g, "it names a host that is connected already");
         return;
     }
-    const char *why = doubt(net, g, host);
+    const char *why = why_not_host(net, g, host);
     if (why != NULL) {
         drop_pending(net, g, why);
         return;
@@ -158,7 +160,7 @@ enum pli_impi_err pli_impi_net_mesh_begin(struct pli_impi_net *net)
             continue;
         }
         if (g->n_hello == hello_len(net)) {
-            seat(net, i);
+            assign_to_host(net, i);
         } else { // now it is known that it has more to say
             g->deadline_ms = pli_impi_net_clock() + PENDING_MS;
             if (pli_impi_net_watch(net, g->s.fd, KEY_PENDING, i, false) == PLI_IMPI_OK) {
@@ -244,7 +246,7 @@ void pli_impi_net_mesh_pending(struct pli_impi_net *net, uint32_t i)
         return;
     }
     if (net->engine != NULL) {
-        seat(net, i);
+        assign_to_host(net, i);
     } else { // until we know the job; what it sends meanwhile waits in the socket
         (void)epoll_ctl(net->epoll_fd, EPOLL_CTL_DEL, g->s.fd, NULL);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// System calls of the socket layer.
+// Makes the system calls of the socket layer.
 #include "engine/impi_sock.h"
 #include "wire/impi_label_wire.h"
 #include <arpa/inet.h>

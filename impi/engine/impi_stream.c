@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain or TLS, decided when a connection is made.
+// Reads and writes a plain or a TLS connection, as decided when it was made.
 #include "engine/impi_stream.h"
 #include "engine/impi_sock.h"
 #include "engine/impi_tls.h"

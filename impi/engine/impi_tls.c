@@ -173,7 +173,7 @@ static const struct pli_impi_tls *owner(void *conn)
     return ssl.ctx_get_ex(ssl.get_ctx(conn), 0);
 }
 
-static unsigned give(const struct pli_impi_tls *t, unsigned char *psk, unsigned max)
+static unsigned copy_secret(const struct pli_impi_tls *t, unsigned char *psk, unsigned max)
 {
     if (t == NULL || t->len > max) {
         return 0;
@@ -190,12 +190,12 @@ static unsigned as_caller(void *conn, const char *hint, char *id, unsigned max_i
         return 0;
     }
     memcpy(id, identity, sizeof identity);
-    return give(owner(conn), psk, max);
+    return copy_secret(owner(conn), psk, max);
 }
 
 static unsigned as_called(void *conn, const char *id, unsigned char *psk, unsigned max)
 {
-    return id != NULL && strcmp(id, identity) == 0 ? give(owner(conn), psk, max) : 0;
+    return id != NULL && strcmp(id, identity) == 0 ? copy_secret(owner(conn), psk, max) : 0;
 }
 
 enum pli_impi_err pli_impi_tls_create(const char *file, const struct pli_impi_log *log,

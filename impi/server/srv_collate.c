@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collates labels. A label is written once every client has sent a label at or above it, or DONE.
-// Known labels nobody sent are written with an empty mask, as the reference server does; labels
-// this server does not know are opaque to it and are written too. X_PLIANT is written only if all
-// clients have sent it: others would not know what to make of it.
+// Known labels that no client sent are written with an empty mask, as the reference server does;
+// labels this server does not know are opaque to it and are written too. X_PLIANT is written only
+// if all clients have sent it: others would not know what to make of it.
 #include "server/srv_collate.h"
 #include "wire/impi_label_wire.h"
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job as the server sees it: who has joined, what they said, how it ends. Until all clients
-// have joined, a rank whose client goes away is free again; after that the loss ends the startup.
-// Once startup is over a lost client is reported and the others are served on.
+// The job as the server sees it: which clients have joined, what they sent, how it ends. Until all
+// clients have joined, the rank of a client that disconnects is free again; after that the loss
+// ends the startup. After the startup a lost client is reported, and the server goes on for the
+// others.
 #include "server/srv_job.h"
 #include "server/srv_conf.h"
 #include "server/srv_job_priv.h"
@@ -142,7 +143,7 @@ static void leave(struct pli_srv_job *job, struct pli_srv_peer *peer, const char
     }
 }
 
-void pli_srv_job_on_breach(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *what)
+void pli_srv_job_on_violation(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *what)
 {
     if (is_pending(peer)) {
         pli_srv_log(PLI_SRV_WARN, "%s: %s; connection closed", peer->name, what);
@@ -159,7 +160,7 @@ void pli_srv_job_lost(struct pli_srv_job *job, struct pli_srv_peer *peer, const 
         return;
     }
     snprintf(what, sizeof what, "went away (%s)", why != NULL ? why : "end of stream");
-    pli_srv_job_on_breach(job, peer, what);
+    pli_srv_job_on_violation(job, peer, what);
 }
 
 void pli_srv_job_input(struct pli_srv_job *job, struct pli_srv_peer *peer, const unsigned char *p,
@@ -186,14 +187,14 @@ void pli_srv_job_on_auth(struct pli_srv_job *job, struct pli_srv_peer *peer, uin
     }
     char what[80];
     snprintf(what, sizeof what, "offers no authentication method of ours (its mask is 0x%x)", mask);
-    pli_srv_job_on_breach(job, peer, what);
+    pli_srv_job_on_violation(job, peer, what);
 }
 
 void pli_srv_job_on_key(struct pli_srv_job *job, struct pli_srv_peer *peer, uint64_t key)
 {
     // one comparison of a word takes the same time however much of it is right
     if ((key ^ job->conf->key) != 0) {
-        pli_srv_job_on_breach(job, peer, "has the wrong key");
+        pli_srv_job_on_violation(job, peer, "has the wrong key");
         return;
     }
     pli_srv_job_peer_go(peer, P_RANK);
@@ -208,7 +209,7 @@ void pli_srv_job_on_rank(struct pli_srv_job *job, struct pli_srv_peer *peer, int
         char what[80];
         snprintf(what, sizeof what,
                  is_valid ? "wants rank %d, which is taken" : "wants rank %d of %d", rank, n);
-        pli_srv_job_on_breach(job, peer, what); // it still gets the size, and can see why
+        pli_srv_job_on_violation(job, peer, what); // it still gets the size, and can see why
         return;
     }
     job->slot[rank] = peer;
@@ -219,7 +220,7 @@ void pli_srv_job_on_rank(struct pli_srv_job *job, struct pli_srv_peer *peer, int
         job_go(job, J_COLLATE);
         for (struct pli_srv_peer *p = job->peer; p != NULL; p = p->next) {
             if (is_pending(p)) {
-                pli_srv_job_on_breach(job, p, "came too late, all clients have joined");
+                pli_srv_job_on_violation(job, p, "came too late, all clients have joined");
             }
         }
         // labels and DONEs that came before the last client are in the collation already
@@ -230,7 +231,7 @@ static void after_collation(struct pli_srv_job *job, struct pli_srv_peer *peer,
                             enum pli_impi_err err)
 {
     if (err == PLI_IMPI_ERR_NOMEM) {
-        pli_srv_job_on_breach(job, peer, "sent more than the limit or memory allows");
+        pli_srv_job_on_violation(job, peer, "sent more than the limit or memory allows");
     } else if (job->collate.is_over && job->state == J_COLLATE) {
         job_go(job, J_RUN);
     }
@@ -242,7 +243,7 @@ void pli_srv_job_on_label(struct pli_srv_job *job, struct pli_srv_peer *peer, ui
     size_t limit = (size_t)job->conf->limit_mib << 20;
     enum pli_impi_err err = pli_srv_collate_add(&job->collate, peer->rank, label, data, len, limit);
     if (err == PLI_IMPI_AGAIN) {
-        if (pli_srv_job_peer_is_odd(peer)) {
+        if (pli_srv_job_peer_is_unknown(peer)) {
             pli_srv_log(PLI_SRV_WARN,
                         "%s: label 0x%x dropped, it is out of order, late or a duplicate",
                         pli_srv_job_peer_name(peer), label);
@@ -256,7 +257,7 @@ void pli_srv_job_on_label(struct pli_srv_job *job, struct pli_srv_peer *peer, ui
 void pli_srv_job_on_done(struct pli_srv_job *job, struct pli_srv_peer *peer)
 {
     if (peer->state == P_RUN) {
-        if (pli_srv_job_peer_is_odd(peer)) {
+        if (pli_srv_job_peer_is_unknown(peer)) {
             pli_srv_log(PLI_SRV_WARN, "%s: said DONE again", pli_srv_job_peer_name(peer));
         }
         return;
@@ -340,7 +341,7 @@ int pli_srv_job_tick(struct pli_srv_job *job, uint64_t now_ms)
             continue;
         }
         if (now_ms >= p->deadline_ms) {
-            pli_srv_job_on_breach(job, p, "was too slow to give a rank");
+            pli_srv_job_on_violation(job, p, "was too slow to give a rank");
         } else {
             next = sooner(next, p->deadline_ms);
         }

@@ -41,14 +41,16 @@ const char *pli_srv_job_peer_name(const struct pli_srv_peer *peer)
     return line;
 }
 
-// A client can be odd as often as it likes, but not fill the log with it.
-bool pli_srv_job_peer_is_odd(struct pli_srv_peer *peer)
+// A client may send any number of unknown but harmless commands, but must not fill the log with
+// them.
+bool pli_srv_job_peer_is_unknown(struct pli_srv_peer *peer)
 {
-    enum { MAX_ODD = 10 };
-    if (++peer->n_odd == MAX_ODD) {
-        pli_srv_log(PLI_SRV_WARN, "%s: enough of its oddities", pli_srv_job_peer_name(peer));
+    enum { MAX_UNKNOWN = 10 };
+    if (++peer->n_odd == MAX_UNKNOWN) {
+        pli_srv_log(PLI_SRV_WARN, "%s: further unknown commands are not reported",
+                    pli_srv_job_peer_name(peer));
     }
-    return peer->n_odd < MAX_ODD;
+    return peer->n_odd < MAX_UNKNOWN;
 }
 
 void pli_srv_job_peer_drop(struct pli_srv_peer *peer)
@@ -60,7 +62,8 @@ void pli_srv_job_peer_drop(struct pli_srv_peer *peer)
     peer->has_body = false;
 }
 
-// Whether a command may come now. What may not is a breach, but for two that are only late.
+// Whether a command is allowed in this state. If not, it is a violation of the protocol, but for
+// two that may come late.
 static bool is_expected(const struct pli_srv_peer *peer, uint32_t cmd)
 {
     switch (peer->state) {
@@ -76,12 +79,12 @@ static bool is_expected(const struct pli_srv_peer *peer, uint32_t cmd)
     }
 }
 
-static void act(struct pli_srv_job *job, struct pli_srv_peer *peer,
-                const struct pli_impi_cmd_head *head)
+static void handle_command(struct pli_srv_job *job, struct pli_srv_peer *peer,
+                           const struct pli_impi_cmd_head *head)
 {
     struct pli_impi_cmd cmd;
     if (pli_impi_cmd_get_client(head, peer->small + PLI_IMPI_CMD_HEAD, &cmd) != PLI_IMPI_OK) {
-        pli_srv_job_on_breach(job, peer, "sent a command of a wrong length");
+        pli_srv_job_on_violation(job, peer, "sent a command of a wrong length");
         return;
     }
     switch (cmd.cmd) {
@@ -107,21 +110,21 @@ static void begin(struct pli_srv_job *job, struct pli_srv_peer *peer)
 {
     struct pli_impi_cmd_head head;
     if (pli_impi_cmd_get_head(peer->small, peer->n_small, &head) != PLI_IMPI_OK) {
-        pli_srv_job_on_breach(job, peer, "sent a command of negative length");
+        pli_srv_job_on_violation(job, peer, "sent a command of negative length");
         return;
     }
     if (!is_expected(peer, head.cmd)) {
-        pli_srv_job_on_breach(job, peer,
-                              peer->state == P_AUTH   ? "did not begin with AUTH"
-                              : peer->state == P_RANK ? "did not go on with IMPI"
-                                                      : "sent AUTH or IMPI a second time");
+        pli_srv_job_on_violation(job, peer,
+                                 peer->state == P_AUTH   ? "did not begin with AUTH"
+                                 : peer->state == P_RANK ? "did not go on with IMPI"
+                                                         : "sent AUTH or IMPI a second time");
         return;
     }
     if (head.cmd == PLI_IMPI_CMD_COLL) {
         if (head.len < 4) {
-            pli_srv_job_on_breach(job, peer, "sent COLL without a label");
+            pli_srv_job_on_violation(job, peer, "sent COLL without a label");
         } else if (head.len - 4 > (size_t)job->conf->limit_mib << 20) {
-            pli_srv_job_on_breach(job, peer, "sent a label above the limit (see -limit)");
+            pli_srv_job_on_violation(job, peer, "sent a label above the limit (see -limit)");
         } else {
             peer->has_body = true;
             pli_impi_body_begin(&peer->body, head.len);
@@ -132,7 +135,7 @@ static void begin(struct pli_srv_job *job, struct pli_srv_peer *peer)
     bool is_word = head.cmd == PLI_IMPI_CMD_AUTH || head.cmd == PLI_IMPI_CMD_IMPI;
     bool is_bare = head.cmd == PLI_IMPI_CMD_DONE || head.cmd == PLI_IMPI_CMD_FINI;
     if (!is_word && !is_bare) {
-        if (pli_srv_job_peer_is_odd(peer)) {
+        if (pli_srv_job_peer_is_unknown(peer)) {
             pli_srv_log(PLI_SRV_WARN, "%s: skipping unknown command 0x%08x of %u bytes",
                         pli_srv_job_peer_name(peer), head.cmd, head.len);
         }
@@ -140,7 +143,7 @@ static void begin(struct pli_srv_job *job, struct pli_srv_peer *peer)
         peer->n_small = 0;
     } else if (is_bare || head.len != 4 || peer->n_small == PLI_IMPI_CMD_WORD) {
         peer->n_small = 0;
-        act(job, peer, &head);
+        handle_command(job, peer, &head);
     }
 }
 
@@ -151,7 +154,7 @@ static size_t take_body(struct pli_srv_job *job, struct pli_srv_peer *peer, cons
     size_t n = len;
     enum pli_impi_err err = pli_impi_body_take(&peer->body, p, len, &n);
     if (err == PLI_IMPI_ERR_NOMEM) {
-        pli_srv_job_on_breach(job, peer, "sent more than there is memory for");
+        pli_srv_job_on_violation(job, peer, "sent more than there is memory for");
     } else if (err == PLI_IMPI_OK) {
         struct pli_impi_cmd_head head = { PLI_IMPI_CMD_COLL, (uint32_t)peer->body.want };
         struct pli_impi_cmd cmd = { 0 };

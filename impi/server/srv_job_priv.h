@@ -26,7 +26,7 @@ struct pli_srv_peer {
     size_t n_small;
     struct pli_impi_body body; // a COLL payload
     bool has_body;             // the payload is being read into body
-    unsigned n_odd;            // harmless oddities so far
+    unsigned n_odd;            // unknown but harmless commands so far
     uint32_t skip;             // bytes of an unknown command still to come
     unsigned char out[24];     // what only this peer is sent: method and size
     size_t n_out, at_out;
@@ -52,8 +52,8 @@ struct pli_srv_job {
 void pli_srv_job_peer_go(struct pli_srv_peer *peer, enum peer_state to);
 void pli_srv_job_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer,
                             const unsigned char *p, size_t len);
-void pli_srv_job_peer_drop(struct pli_srv_peer *peer);   // closed, and its memory given back
-bool pli_srv_job_peer_is_odd(struct pli_srv_peer *peer); // count an oddity; false: no more of them
+void pli_srv_job_peer_drop(struct pli_srv_peer *peer);       // closed, and its memory given back
+bool pli_srv_job_peer_is_unknown(struct pli_srv_peer *peer); // count one; false: do not log it
 const char *pli_srv_job_peer_name(const struct pli_srv_peer *peer);
 
 // srv_job.c: what a connection says. Each may close the peer or end the job.
@@ -64,6 +64,6 @@ void pli_srv_job_on_label(struct pli_srv_job *job, struct pli_srv_peer *peer, ui
                           unsigned char *data, size_t len); // takes data over
 void pli_srv_job_on_done(struct pli_srv_job *job, struct pli_srv_peer *peer);
 void pli_srv_job_on_fini(struct pli_srv_job *job, struct pli_srv_peer *peer);
-void pli_srv_job_on_breach(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *what);
+void pli_srv_job_on_violation(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's log.
+// Writes the server's log.
 #include "server/srv_log.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -97,7 +97,7 @@ static void accept_some(struct loop *l)
     }
 }
 
-static void lose(struct loop *l, struct conn *c, const char *why)
+static void drop_client(struct loop *l, struct conn *c, const char *why)
 {
     pli_srv_job_lost(l->job, c->peer, why);
     c->close_ms = l->now;
@@ -125,7 +125,7 @@ static void read_conn(struct loop *l, struct conn *c)
         if (err == PLI_IMPI_OK) {
             pli_srv_job_input(l->job, c->peer, l->buf, n);
         } else if (err != PLI_IMPI_AGAIN) {
-            lose(l, c, reason(err));
+            drop_client(l, c, reason(err));
         }
     } while (!c->is_shut && pli_impi_stream_has_more(&c->s));
 }
@@ -143,13 +143,13 @@ static void write_conn(struct loop *l, struct conn *c)
         } else if (err == PLI_IMPI_AGAIN) {
             return;
         } else {
-            lose(l, c, reason(err));
+            drop_client(l, c, reason(err));
         }
     }
 }
 
 // Close what is over. A refused client gets what was written for it, and a moment to read it.
-static void tidy(struct loop *l)
+static void free_closed(struct loop *l)
 {
     const unsigned char *p;
     for (int i = l->n_conn - 1; i >= 0; i--) {
@@ -184,7 +184,7 @@ static void turn(struct loop *l)
     static struct pollfd pfd[MAX_CONN + 1];
     const unsigned char *p;
     int wait = pli_srv_job_tick(l->job, l->now);
-    tidy(l); // whom the tick dropped
+    free_closed(l); // clients that the tick has dropped
     int n = l->n_conn;
     for (int i = 0; i < n; i++) {
         struct conn *c = &l->conn[i];
@@ -217,7 +217,7 @@ static void turn(struct loop *l)
     if (pfd[n].revents != 0) {
         accept_some(l);
     }
-    tidy(l);
+    free_closed(l);
 }
 
 enum pli_srv_exit pli_srv_loop_run(const struct pli_srv_conf *conf, int listen_fd)

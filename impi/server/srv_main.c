@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// impi-server: the meeting point of the clients of one IMPI job.
+// impi-server: the program through which the clients of one IMPI job find each other.
 #include "engine/impi_tls.h"
 #include "impi-server_options.h"
 #include "server/srv_conf.h"

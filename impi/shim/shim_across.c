@@ -12,7 +12,7 @@ int pli_shim_across_barrier(struct shim_span *s)
     MPI_Comm local = pli_shim_inter_local(s);
     int rc = MPI_Barrier(local);
     if (rc == MPI_SUCCESS && s->rank == 0) {
-        rc = pli_shim_plan_trade(s, 0, PLI_IMPI_TAG_BARRIER, NULL, 0, NULL, 0);
+        rc = pli_shim_plan_exchange(s, 0, PLI_IMPI_TAG_BARRIER, NULL, 0, NULL, 0);
     }
     return rc == MPI_SUCCESS ? MPI_Bcast(NULL, 0, MPI_BYTE, 0, local) : rc;
 }
@@ -57,7 +57,7 @@ static int swap(struct shim_span *s, int tag, const void *out, int n_out, MPI_Da
     size_t out_len = 0, in_len = 0;
     int rc = pli_shim_parts_pack(out, n_out, out_type, &there, &out_len);
     rc = rc == MPI_SUCCESS ? pli_shim_parts_room(n_in, in_type, 1, &back, &in_len) : rc;
-    rc = rc == MPI_SUCCESS ? pli_shim_plan_trade(s, 0, tag, there, out_len, back, in_len) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_plan_exchange(s, 0, tag, there, out_len, back, in_len) : rc;
     rc = rc == MPI_SUCCESS ? pli_shim_type_unpack(back, in_len, in, n_in, in_type) : rc;
     free(there);
     free(back);
@@ -80,26 +80,26 @@ int pli_shim_across_bcast(struct shim_span *s, void *buf, int count, MPI_Datatyp
 }
 
 // A part of every rank of the other group, at the root; counts NULL: `each`.
-struct side {
+struct buffer_side {
     void *buf;
     const int *counts, *displs;
     int each;
     MPI_Datatype type;
 };
 
-static void *part_at(const struct side *x, int i)
+static void *part_at(const struct buffer_side *x, int i)
 {
     return pli_shim_parts_at(x->buf, x->counts != NULL ? x->displs[i] : (MPI_Aint)i * x->each,
                              x->type);
 }
 
-static int part_count(const struct side *x, int i)
+static int part_count(const struct buffer_side *x, int i)
 {
     return x->counts != NULL ? x->counts[i] : x->each;
 }
 
-// Everybody's parts to or from this process.
-static int face_all(struct shim_span *s, int tag, const struct side *x, bool is_out)
+// Send or receive the parts of all ranks of the other group.
+static int exchange_parts(struct shim_span *s, int tag, const struct buffer_side *x, bool is_out)
 {
     struct shim_parts p = { 0 };
     int n = s->size, rc = MPI_SUCCESS;
@@ -129,13 +129,13 @@ static int face_all(struct shim_span *s, int tag, const struct side *x, bool is_
 }
 
 static int gather(struct shim_span *s, int tag, const void *sendbuf, int sendcount,
-                  MPI_Datatype sendtype, const struct side *all, int root)
+                  MPI_Datatype sendtype, const struct buffer_side *all, int root)
 {
     int rc;
     if (!has_part(s, root, &rc)) {
         return rc;
     }
-    return root == MPI_ROOT ? face_all(s, tag, all, false)
+    return root == MPI_ROOT ? exchange_parts(s, tag, all, false)
                             : send_one(s, root, tag, sendbuf, sendcount, sendtype);
 }
 
@@ -143,7 +143,7 @@ int pli_shim_across_gather(struct shim_span *s, const void *sendbuf, int sendcou
                            MPI_Datatype sendtype, void *recvbuf, int recvcount,
                            MPI_Datatype recvtype, int root)
 {
-    struct side all = { recvbuf, NULL, NULL, recvcount, recvtype };
+    struct buffer_side all = { recvbuf, NULL, NULL, recvcount, recvtype };
     return gather(s, PLI_IMPI_TAG_GATHER, sendbuf, sendcount, sendtype, &all, root);
 }
 
@@ -151,18 +151,18 @@ int pli_shim_across_gatherv(struct shim_span *s, const void *sendbuf, int sendco
                             MPI_Datatype sendtype, void *recvbuf, const int counts[],
                             const int displs[], MPI_Datatype recvtype, int root)
 {
-    struct side all = { recvbuf, counts, displs, 0, recvtype };
+    struct buffer_side all = { recvbuf, counts, displs, 0, recvtype };
     return gather(s, PLI_IMPI_TAG_GATHERV, sendbuf, sendcount, sendtype, &all, root);
 }
 
-static int scatter(struct shim_span *s, int tag, const struct side *all, void *recvbuf,
+static int scatter(struct shim_span *s, int tag, const struct buffer_side *all, void *recvbuf,
                    int recvcount, MPI_Datatype recvtype, int root)
 {
     int rc;
     if (!has_part(s, root, &rc)) {
         return rc;
     }
-    return root == MPI_ROOT ? face_all(s, tag, all, true)
+    return root == MPI_ROOT ? exchange_parts(s, tag, all, true)
                             : recv_one(s, root, tag, recvbuf, recvcount, recvtype);
 }
 
@@ -170,7 +170,7 @@ int pli_shim_across_scatter(struct shim_span *s, const void *sendbuf, int sendco
                             MPI_Datatype sendtype, void *recvbuf, int recvcount,
                             MPI_Datatype recvtype, int root)
 {
-    struct side all = { (void *)(uintptr_t)sendbuf, NULL, NULL, sendcount, sendtype };
+    struct buffer_side all = { (void *)(uintptr_t)sendbuf, NULL, NULL, sendcount, sendtype };
     return scatter(s, PLI_IMPI_TAG_SCATTER, &all, recvbuf, recvcount, recvtype, root);
 }
 
@@ -178,7 +178,7 @@ int pli_shim_across_scatterv(struct shim_span *s, const void *sendbuf, const int
                              const int displs[], MPI_Datatype sendtype, void *recvbuf,
                              int recvcount, MPI_Datatype recvtype, int root)
 {
-    struct side all = { (void *)(uintptr_t)sendbuf, counts, displs, 0, sendtype };
+    struct buffer_side all = { (void *)(uintptr_t)sendbuf, counts, displs, 0, sendtype };
     return scatter(s, PLI_IMPI_TAG_SCATTERV, &all, recvbuf, recvcount, recvtype, root);
 }
 

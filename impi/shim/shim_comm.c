@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators: what they are, and how new ones are made from those that span clients.
+// Answers queries about communicators, and makes new ones from those that span clients.
 #include "shim/impi.h"
 #include "shim/shim.h"
 #include "shim/shim_plan.h"
@@ -201,7 +201,7 @@ static int by_key(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-// Everybody's colour and key, as the protocol's Allgather of two Int4 each.
+// The colour and key of all ranks, by the protocol's Allgather of two Int4 each.
 static int gather_colours(struct shim_span *s, int colour, int key, unsigned char *all)
 {
     unsigned char mine[8];

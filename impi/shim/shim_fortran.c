@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fortran. MPICH's interface calls the MPI_ functions of C, which are ours. Open MPI's calls those
-// of the profiling interface, behind our back: such a program would run by itself, and the other
-// clients would wait for it. It is ended with a sentence.
+// Fortran programs. MPICH's binding calls the MPI_ functions of C, which this library has. Open
+// MPI's calls the PMPI_ functions, which it has not: such a program would run by itself, and the
+// other clients would wait for it. It is ended with an error message.
 #include <mpi.h>
 
 #ifdef OPEN_MPI

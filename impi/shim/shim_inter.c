@@ -285,11 +285,12 @@ PLI_SHIM_API int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm
 }
 
 // The first of each side tell each other `len` bytes; all of a side know what came.
-static int trade(struct shim_span *s, int tag, const unsigned char *out, unsigned char *in, int len)
+static int exchange(struct shim_span *s, int tag, const unsigned char *out, unsigned char *in,
+                    int len)
 {
     int rc = MPI_SUCCESS;
     if (s->rank == 0) {
-        rc = pli_shim_plan_trade(s, 0, tag, out, (size_t)len, in, (size_t)len);
+        rc = pli_shim_plan_exchange(s, 0, tag, out, (size_t)len, in, (size_t)len);
     }
     return rc == MPI_SUCCESS ? MPI_Bcast(in, len, MPI_BYTE, 0, s->inter->local) : rc;
 }
@@ -301,7 +302,7 @@ static int agree(struct shim_span *s, int tag, uint32_t mine, uint32_t *theirs, 
     int rc = max_of(s->inter->local, max);
     pli_impi_byte_put64(out, *max);
     pli_impi_byte_put32(out + 8, mine);
-    rc = rc == MPI_SUCCESS ? trade(s, tag, out, in, sizeof in) : rc;
+    rc = rc == MPI_SUCCESS ? exchange(s, tag, out, in, sizeof in) : rc;
     if (rc == MPI_SUCCESS) {
         uint64_t other = pli_impi_byte_get64(in);
         *max = other > *max ? other : *max;
@@ -325,7 +326,7 @@ int pli_shim_inter_leave(struct shim_span *s)
 {
     unsigned char in[1];
     int rc = MPI_Barrier(s->inter->local);
-    return rc == MPI_SUCCESS ? trade(s, PLI_IMPI_TAG_COMM_FREE, in, in, 0) : rc;
+    return rc == MPI_SUCCESS ? exchange(s, PLI_IMPI_TAG_COMM_FREE, in, in, 0) : rc;
 }
 
 static int merge(struct shim_span *s, int high, MPI_Comm *out)

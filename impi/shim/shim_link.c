@@ -30,7 +30,7 @@ static pthread_t watcher; // of the connection
 static bool is_watched;
 static int watched_fd;
 
-static void learn(const struct pli_agent_frame *f, const unsigned char *data)
+static void on_start_frame(const struct pli_agent_frame *f, const unsigned char *data)
 {
     struct pli_impi_collated c = { 0 };
     char why[200] = "out of memory";
@@ -68,7 +68,7 @@ static void in_whole(void *arg, const struct pli_agent_frame *f, void *room)
         free(room);
         break;
     case PLI_AGENT_JOB:
-        learn(f, room);
+        on_start_frame(f, room);
         free(room);
         break;
     case PLI_AGENT_OVER:
@@ -308,12 +308,12 @@ bool pli_shim_link_poll(void)
 
 void pli_shim_link_pause(struct shim_pace *p, bool is_native)
 {
-    enum { LOOKS = 20, SOON_NS = 50000, LATER_NS = 2000000 };
-    if (p->n_idle++ < LOOKS) {
+    enum { SPINS = 20, SHORT_SLEEP_NS = 50000, LONG_SLEEP_NS = 2000000 };
+    if (p->n_idle++ < SPINS) {
         return;
     }
     // asleep, a message wakes us at once, where one that yields waits for its turn
-    struct timespec t = { .tv_nsec = is_native ? SOON_NS : LATER_NS };
+    struct timespec t = { .tv_nsec = is_native ? SHORT_SLEEP_NS : LONG_SLEEP_NS };
     struct pollfd fd = {
         .fd = pli_agent_link_fd(pli_shim.link),
         .events = (short)(POLLIN | (pli_agent_link_has_output(pli_shim.link) ? POLLOUT : 0))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages: those to other clients on their way, those from other clients and who receives them. A
-// receive that could also take a message of the native library (any source), and every later one
+// Matches messages: those to other clients under way, those from other clients and their receives.
+// A receive that could also take a message of the native library (any source), and every later one
 // that could take what that one must have first, waits here too; native messages are then looked
 // for with matching probes, in the order of the receives.
 #include "agent/agent_wire.h"

@@ -27,7 +27,8 @@ int pli_shim_p2p_check_recv(const struct shim_span *s, int source, int tag, int 
     return rc;
 }
 
-// To another client, or to nobody: what the native library must not see as it is.
+// Whether the message goes to another client or to MPI_PROC_NULL, so the native library must not
+// get it.
 static bool is_ours(const struct shim_span *s, int peer)
 {
     return s != NULL && peer != MPI_PROC_NULL &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Users' buffers as external32, whole or in parts.
+// Converts buffers of the program to and from external32, whole or in parts.
 #ifndef PLI_SHIM_PARTS_H
 #define PLI_SHIM_PARTS_H
 

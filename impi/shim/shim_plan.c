@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives on communicators that span clients, on bytes of external32: the local phases are the
-// native library's, the global ones are played from the plans of coll/impi_coll.h.
+// native library's, the global ones are run from the plans of coll/impi_coll.h.
 #include "shim/shim.h"
 #include "shim/shim_plan.h"
 #include "shim/shim_parts.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct play {
+struct plan_run {
     struct shim_span *s;
     int tag;
     struct shim_req **sends;
@@ -46,7 +46,7 @@ static int my_head(const struct shim_span *s, int root)
     return pli_impi_map_head(s->map, root, s->rank);
 }
 
-static int send_step(struct play *p, int to, struct block b)
+static int send_step(struct plan_run *p, int to, struct block b)
 {
     struct shim_span *s = p->s;
     if (s->native[to] >= 0) {
@@ -71,7 +71,7 @@ static int send_step(struct play *p, int to, struct block b)
     return pli_shim_msg_send(r, copy, b.len);
 }
 
-static int recv_step(struct play *p, int from, struct block b)
+static int recv_step(struct plan_run *p, int from, struct block b)
 {
     struct shim_span *s = p->s;
     if (s->native[from] >= 0) {
@@ -99,7 +99,7 @@ static int recv_step(struct play *p, int from, struct block b)
     return rc;
 }
 
-static int open_play(struct play *p, struct shim_span *s, enum pli_impi_coll_op op, int root,
+static int begin_run(struct plan_run *p, struct shim_span *s, enum pli_impi_coll_op op, int root,
                      struct pli_impi_coll_plan **plan)
 {
     if (pli_impi_coll_make(s->map, op, s->rank, root, pli_shim.job->coll_maxlinear, plan) !=
@@ -107,7 +107,7 @@ static int open_play(struct play *p, struct shim_span *s, enum pli_impi_coll_op 
         return MPI_ERR_NO_MEM;
     }
     size_t n = (size_t)(*plan)->n_step + 1;
-    *p = (struct play){ .s = s, .tag = (*plan)->tag };
+    *p = (struct plan_run){ .s = s, .tag = (*plan)->tag };
     p->sends = malloc(n * sizeof *p->sends);
     p->native = malloc(n * sizeof *p->native);
     if (p->sends == NULL || p->native == NULL) {
@@ -119,7 +119,7 @@ static int open_play(struct play *p, struct shim_span *s, enum pli_impi_coll_op 
     return MPI_SUCCESS;
 }
 
-static int close_play(struct play *p, int rc)
+static int end_run(struct plan_run *p, int rc)
 {
     for (int i = 0; i < p->n_send; i++) {
         int its = pli_shim_req_wait(p->sends[i]);
@@ -142,8 +142,8 @@ typedef struct block (*block_fn)(void *arg, const struct pli_impi_coll_step *ste
 static int move(struct shim_span *s, enum pli_impi_coll_op op, int root, block_fn block, void *arg)
 {
     struct pli_impi_coll_plan *plan;
-    struct play p;
-    int rc = open_play(&p, s, op, root, &plan);
+    struct plan_run p;
+    int rc = begin_run(&p, s, op, root, &plan);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -153,7 +153,7 @@ static int move(struct shim_span *s, enum pli_impi_coll_op op, int root, block_f
                                            : recv_step(&p, t->rank, block(arg, t));
     }
     free(plan);
-    return close_play(&p, rc);
+    return end_run(&p, rc);
 }
 
 static struct block whole(void *arg, const struct pli_impi_coll_step *step)
@@ -245,7 +245,7 @@ static void reorder(const struct shim_span *s, unsigned char *by_client, unsigne
     }
 }
 
-// Equal parts between the root, which has all of them, and everybody. Short ones go in one message
+// Equal parts between the root, which has all of them, and all ranks. Short ones go in one message
 // for each client; long ones go each by itself, and only the root's client has a local phase.
 static int equal_parts(struct shim_span *s, bool is_out, int root, unsigned char *mine, size_t len,
                        unsigned char *all)
@@ -386,7 +386,7 @@ int pli_shim_plan_alltoall(struct shim_span *s, bool is_v, unsigned char *const 
     return rc;
 }
 
-static int fold_step(struct play *p, const struct pli_impi_coll_step *t, unsigned char *buf,
+static int fold_step(struct plan_run *p, const struct pli_impi_coll_step *t, unsigned char *buf,
                      size_t len, pli_shim_fold_fn fold, void *arg)
 {
     if (t->rank == p->s->rank) {
@@ -400,9 +400,9 @@ int pli_shim_plan_fold(struct shim_span *s, enum pli_impi_coll_op op, int root, 
                        pli_shim_fold_fn fold, pli_shim_show_fn show, void *arg)
 {
     struct pli_impi_coll_plan *plan;
-    struct play p;
+    struct plan_run p;
     unsigned char *buf = malloc(len + 1), *out = malloc(len + 1);
-    int rc = buf == NULL || out == NULL ? MPI_ERR_NO_MEM : open_play(&p, s, op, root, &plan);
+    int rc = buf == NULL || out == NULL ? MPI_ERR_NO_MEM : begin_run(&p, s, op, root, &plan);
     if (rc != MPI_SUCCESS) {
         free(buf);
         free(out);
@@ -418,7 +418,7 @@ int pli_shim_plan_fold(struct shim_span *s, enum pli_impi_coll_op op, int root, 
         }
     }
     free(plan);
-    rc = close_play(&p, rc);
+    rc = end_run(&p, rc);
     free(buf);
     free(out);
     return rc;
@@ -476,12 +476,12 @@ int pli_shim_plan_take(uint64_t max, unsigned n, uint64_t *cid_out)
 int pli_shim_plan_pieces(struct shim_span *s, int tag, const struct shim_piece *out, int n_out,
                          const struct shim_piece *in, int n_in)
 {
-    struct play p = { .s = s, .tag = tag };
+    struct plan_run p = { .s = s, .tag = tag };
     int rc = MPI_SUCCESS;
     p.sends = malloc(((size_t)n_out + 1) * sizeof *p.sends);
     p.native = malloc(((size_t)n_out + 1) * sizeof *p.native);
     if (p.sends == NULL || p.native == NULL) {
-        return close_play(&p, MPI_ERR_NO_MEM);
+        return end_run(&p, MPI_ERR_NO_MEM);
     }
     for (int i = 0; i < n_out && rc == MPI_SUCCESS; i++) {
         rc = send_step(&p, out[i].rank, (struct block){ out[i].data, out[i].len });
@@ -489,11 +489,11 @@ int pli_shim_plan_pieces(struct shim_span *s, int tag, const struct shim_piece *
     for (int i = 0; i < n_in && rc == MPI_SUCCESS; i++) {
         rc = recv_step(&p, in[i].rank, (struct block){ in[i].data, in[i].len });
     }
-    return close_play(&p, rc);
+    return end_run(&p, rc);
 }
 
-int pli_shim_plan_trade(struct shim_span *s, int rank, int tag, const void *out, size_t out_len,
-                        void *in, size_t in_len)
+int pli_shim_plan_exchange(struct shim_span *s, int rank, int tag, const void *out, size_t out_len,
+                           void *in, size_t in_len)
 {
     struct shim_piece there = { rank, (void *)(uintptr_t)out, out_len };
     struct shim_piece back = { rank, in, in_len };

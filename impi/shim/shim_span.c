@@ -123,7 +123,7 @@ static int create(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid
     return MPI_SUCCESS;
 }
 
-// All is known of it: into the table, unless something was wrong.
+// Enter a complete communicator into the table, unless there was an error.
 static int enter(struct shim_span *s, int rc)
 {
     if (rc == MPI_SUCCESS) {

@@ -12,7 +12,7 @@ static void progress(void)
 }
 
 // A request of ours is done: its status, and its end or rest.
-static int retire(struct shim_req *r, MPI_Request *request, MPI_Status *status)
+static int finish_request(struct shim_req *r, MPI_Request *request, MPI_Status *status)
 {
     int rc = r->err;
     pli_shim_req_copy(status, &r->status);
@@ -40,7 +40,7 @@ static int test_one(MPI_Request *request, bool *is_over, bool *is_idle, MPI_Stat
     }
     if (r != NULL) {
         *is_over = pli_shim_req_test(r);
-        return *is_over ? retire(r, request, status) : MPI_SUCCESS;
+        return *is_over ? finish_request(r, request, status) : MPI_SUCCESS;
     }
     int index = 0, flag = 0;
     int rc = PMPI_Testany(1, request, &index, &flag, status);

@@ -13,7 +13,7 @@ enum pli_impi_err pli_impi_collated_add(struct pli_impi_collated *c, const struc
     if (c->row[row].data != NULL) {
         return PLI_IMPI_ERR_PROTO;
     }
-    unsigned char *copy = malloc(cmd->len + 1); // + 1: a label nobody sent is kept too
+    unsigned char *copy = malloc(cmd->len + 1); // + 1: an empty label is kept too
     if (copy == NULL) {
         return PLI_IMPI_ERR_NOMEM;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words for the IMPI error codes.
+// The texts of the IMPI error codes.
 #include "wire/impi_err.h"
 
 const char *pli_impi_err_text(enum pli_impi_err err)

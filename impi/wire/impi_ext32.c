@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scalars to and from external32.
+// Converts scalars to and from external32.
 #include "wire/impi_ext32.h"
 #include "wire/impi_byte.h"
 #include <float.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes calls of listening sockets. When there are no descriptors left the kernel would say for
-// ever that a process calls; then the listener is left alone for a while instead.
+// Accepts connections. When there are no descriptors left a listening socket would stay ready for
+// ever; then it is not watched for a while.
 #ifndef PLI_LAUNCHER_ACCEPT_H
 #define PLI_LAUNCHER_ACCEPT_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way to the names is: file header, program headers, the dynamic section among them, its string
-// table, whose address is looked up in the program headers again. All offsets are foreign: each is
-// checked against the length of the file before it is followed.
+// Reads the names of needed libraries from an ELF file: from the file header to the program
+// headers, to the dynamic section, to its string table, whose address is looked up in the program
+// headers again. Offsets in the file are not trusted: each is checked against its length before it
+// is followed.
 #include "launcher/base/elf_needed.h"
 
 #include <elf.h>

@@ -74,7 +74,8 @@ bool pli_helper_fork(struct pli_helper *h, bool (*fn)(void *arg, int report), vo
 }
 
 // A CRIU that is killed in the moment in which its code is in a rank costs that rank its life: a
-// system without memory is to look for somebody else. What is restored keeps its own wish.
+// system that runs out of memory should kill another process. A restored process keeps its own
+// setting.
 static void spare(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -100,9 +101,10 @@ static _Noreturn void become(const char *const argv[], int null, const int *keep
 
 enum { KILLED = 128, N_SIGNAL = 64 }; // exit status: and the signal, as shells have it
 
-// Stand between mpiexec and the program: CRIU changes its rights, and the kernel then forgets which
-// signal it should get when its parent dies. Ends as the program does; kills it when mpiexec goes.
-static _Noreturn void leash(const char *const argv[], int null, int rope)
+// This process stays between mpiexec and the program: CRIU changes its credentials, and the kernel
+// then forgets which signal it should get when its parent dies. It ends as the program does, and
+// kills the program when mpiexec is gone.
+static _Noreturn void run_guarded(const char *const argv[], int null, int life_pipe)
 {
     int status = 1;
     pid_t me = getpid(), pid = fork();
@@ -111,7 +113,7 @@ static _Noreturn void leash(const char *const argv[], int null, int rope)
         spare();
         become(argv, null, NULL);
     }
-    dup2(rope, 0);
+    dup2(life_pipe, 0);
     syscall(SYS_close_range, 1, ~0U, 0); // ranks must see that mpiexec is gone
     int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     struct pollfd p[] = { { .fd = fd, .events = POLLIN }, { .fd = 0, .events = POLLIN } };
@@ -129,8 +131,8 @@ static _Noreturn void leash(const char *const argv[], int null, int rope)
 bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *keep)
 {
     pid_t parent = getpid();
-    int rope[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    bool is_made = null >= 0 && (keep != NULL || pipe2(rope, O_CLOEXEC) == 0);
+    int life_pipe[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    bool is_made = null >= 0 && (keep != NULL || pipe2(life_pipe, O_CLOEXEC) == 0);
     // What is restored is in CRIU's session, and can be dumped again if that is in sight there.
     bool is_apart = keep != NULL && (pli_pidns_is_open() || getsid(0) == 0);
     pid_t pid = is_made ? fork() : -1;
@@ -143,13 +145,13 @@ bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *
         begin_child(parent);
         become(argv, null, keep);
     } else if (pid == 0) {
-        close(rope[1]);
-        leash(argv, null, rope[0]);
+        close(life_pipe[1]);
+        run_guarded(argv, null, life_pipe[0]);
     }
     close(null);
-    close(rope[0]);
-    if (!follow(h, pid, rope[1], is_apart)) {
-        close(rope[1]);
+    close(life_pipe[0]);
+    if (!follow(h, pid, life_pipe[1], is_apart)) {
+        close(life_pipe[1]);
         return false;
     }
     return true;

@@ -48,7 +48,7 @@ static void say_put(const char *text, unsigned long len)
     pli_output_put(self->err, &self->own_err, "", text, len);
 }
 
-// What is said just before the end is to be seen.
+// Messages that are written just before the end must be shown.
 static void last_flush(int status)
 {
     (void)status;
@@ -175,7 +175,7 @@ static void flush_one(struct pli_output *k)
     pli_loop_watch(&k->watch, k->len > 0 ? EPOLLOUT : 0);
 }
 
-// Flush, let those who waited fill the room, and so on until nobody can go on.
+// Flush, let waiting streams fill the room, and so on until no stream can go on.
 static void pump(struct pli_output *k)
 {
     bool is_moving = true;

@@ -130,7 +130,7 @@ static bool take(struct pli_output_lines *s)
     ssize_t n = want > 0 ? read(s->watch.fd, s->buf + s->len, want) : 0;
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         if (s->left != UINT64_MAX) {
-            s->is_ended = true; // someone else took what the process had left
+            s->is_ended = true; // another reader took what the process had left
         }
         return false;
     }
@@ -156,7 +156,7 @@ static void fire(struct pli_watch *w, uint32_t events)
     settle(s);
 }
 
-static void enlist(struct pli_output_lines *s, const char *label)
+static void add_stream(struct pli_output_lines *s, const char *label)
 {
     struct pli_output_lines_state *self = pli_launcher.output_lines;
     snprintf(s->label, sizeof s->label, "%s", label);
@@ -177,7 +177,7 @@ void pli_output_lines_open_remote(struct pli_output_lines *s, struct pli_output 
                                     .task = task,
                                     .which = which,
                                     .took = took };
-    enlist(s, label);
+    add_stream(s, label);
 }
 
 bool pli_output_lines_feed(struct pli_output_lines *s, const void *data, size_t len)
@@ -214,7 +214,7 @@ void pli_output_lines_open(struct pli_output_lines *s, int fd, struct pli_output
     *s = (struct pli_output_lines){ .watch = { .fd = fd, .fire = fire },
                                     .sink = sink,
                                     .left = UINT64_MAX };
-    enlist(s, label);
+    add_stream(s, label);
     pli_loop_watch(&s->watch, EPOLLIN);
 }
 

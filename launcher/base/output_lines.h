@@ -24,7 +24,8 @@ struct pli_output_lines {
     bool is_ended; // no more bytes will come
     bool is_over;  // and all are in the sink
     char label[40];
-    // Of a rank on another host: whose it is, and who is told that bytes are in the sink.
+    // Of a rank on another host: its task, and the function that is told when bytes are in the
+    // sink.
     uint32_t task;
     uint16_t which; // descriptor
     void (*took)(struct pli_output_lines *s, size_t n);

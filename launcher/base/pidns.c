@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first process of the namespace sleeps, and tells how orphans ended, which fall to it and not
-// to mpiexec: clones of ranks are such. When it ends, with mpiexec, the kernel ends all in there.
-// It has its own view of the file system with the namespace's own /proc, which CRIU reads.
+// Makes a PID namespace. Its first process sleeps, and tells how orphans ended, such as clones of
+// ranks, whose parent it becomes. When it ends, with mpiexec, the kernel ends all processes of the
+// namespace. It has its own view of the file system with the namespace's /proc, which CRIU reads.
 #include "launcher/base/pidns.h"
 
 #include "launcher/base/launcher.h"
@@ -29,7 +29,7 @@ struct pli_pidns_end {
     int32_t pid, status; // pid: in the namespace
 };
 
-// Tell of everybody who ends; when nobody listens, nobody asks.
+// Report every process that ends; when the reader is gone, no process needs the reports.
 static _Noreturn void tell_ends(int fd)
 {
     sigset_t child;
@@ -46,7 +46,8 @@ static _Noreturn void tell_ends(int fd)
     }
 }
 
-// Who comes later gets a higher number: that of a process to be restored must be free.
+// A process that is started later gets a higher number: that of a process to be restored must be
+// free.
 static void begin_above(pid_t last)
 {
     char text[16];

@@ -28,7 +28,7 @@ pid_t pli_pidns_fork_outside(void);
 pid_t pli_pidns_find(pid_t inner);
 
 // How a process of the namespace ended that is not our child, as wait tells it; waits a moment for
-// that. False: nobody knows.
+// that. False: it is not known.
 bool pli_pidns_status(pid_t inner, int *status_out);
 
 struct pli_pidns_end;
@@ -39,7 +39,7 @@ struct pli_pidns_state {
     pid_t first;                  // the first process of the namespace
     int ends;                     // where it tells which processes have ended
     char where[PATH_MAX];         // setns leaves a process in the root directory
-    struct pli_pidns_end *others; // told of before they were asked for
+    struct pli_pidns_end *others; // reported before they were asked for
     size_t n_other;
 };
 void pli_pidns_init(void); // its first values

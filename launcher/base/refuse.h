@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An answer that says no, and why.
+// Makes an answer that says no, and why.
 #ifndef PLI_LAUNCHER_REFUSE_H
 #define PLI_LAUNCHER_REFUSE_H
 

@@ -19,7 +19,7 @@ static void write_all(const char *text, unsigned long len)
     while (len > 0) {
         ssize_t n = write(STDERR_FILENO, text, len);
         if (n <= 0) {
-            return; // nobody listens
+            return; // standard error is closed
         }
         text += n;
         len -= (unsigned long)n;

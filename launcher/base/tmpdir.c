@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process cleaner this one waits for its end and removes the directory. Should that one be killed
-// too, the next who makes such a directory there does it: one whose lock is free is nobody's.
+// Makes the directory for images. A second process, the cleaner, waits for the end of this one and
+// removes the directory. When the cleaner is killed too, the next process that makes such a
+// directory there removes it: a directory whose lock is free has no owner.
 #include "launcher/base/tmpdir.h"
 
 #include "launcher/base/launcher.h"
@@ -28,7 +29,7 @@ enum { TRIES = 200, TRY_MS = 20 };
 
 static const char begin[] = "pliant-images-";
 
-// Remove a directory if it is ours and nobody holds it.
+// Remove a directory if it belongs to this user and no process holds its lock.
 static void tidy_one(const char *name)
 {
     struct stat st;
@@ -57,7 +58,7 @@ static void tidy(const char *dir)
     }
 }
 
-// Those who write there are being killed too, and may not be dead yet.
+// The processes that write there are being killed too, and may not be dead yet.
 static void remove_all(void)
 {
     struct pli_tmpdir_state *self = pli_launcher.tmpdir;
@@ -78,7 +79,7 @@ static _Noreturn void keep(int fd)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
-    prctl(PR_SET_NAME, "pliant-stash");
+    prctl(PR_SET_NAME, "pliant-cleaner");
     if (dup2(fd, 0) == 0 && dup2(self->lock_fd, 1) == 1 && chdir("/") == 0) {
         syscall(SYS_close_range, 2, ~0U, 0);
         do {
@@ -89,7 +90,7 @@ static _Noreturn void keep(int fd)
     _exit(0);
 }
 
-// Make it and hold its lock, before anybody can take it for a remnant.
+// Make it and hold its lock, before another process can take it for a remnant.
 static bool make(const char *dir)
 {
     struct pli_tmpdir_state *self = pli_launcher.tmpdir;
@@ -103,7 +104,7 @@ static bool make(const char *dir)
         (flock(self->lock_fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)) {
         return false;
     }
-    return access(self->path, W_OK) == 0; // else somebody has removed it meanwhile
+    return access(self->path, W_OK) == 0; // else another process has removed it meanwhile
 }
 
 bool pli_tmpdir_open(void)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpiexec executes itself anew, with --restart: nothing of the job that failed is left in it but
-// its process number, so who watches it sees one mpiexec, and one exit status.
+// Restarts a job after a failure: mpiexec executes itself anew, with --restart: nothing of the job
+// that failed is left in it but its process number, so a process that watches it sees one mpiexec,
+// and one exit status.
 //
 // A checkpoint that is made in between is progress, and the count of restarts begins anew. A job
 // that dies again and again at the same place makes none there, and ends.
@@ -34,14 +35,14 @@ void pli_auto_restart_read(struct pli_auto_restart *a, const char *text)
     int end = 0;
     if (sscanf(text, "%u:%u:%u:%u%n", &a->count, &a->last, &a->floor, &a->below, &end) != 4 ||
         text[end] != '\0') {
-        pli_say_bad("--again is how %s tells itself how often it has restarted a job",
+        pli_say_bad("--auto-restart is how %s tells itself how often it has restarted a job",
                     pli_say_name);
     }
 }
 
 void pli_auto_restart_open(struct pli_job *job, const char *to)
 {
-    struct pli_auto_restart *a = &job->opt.again;
+    struct pli_auto_restart *a = &job->opt.auto_restart;
     snprintf(pli_launcher.ckpt->auto_restart.dir, sizeof pli_launcher.ckpt->auto_restart.dir, "%s",
              to);
     if (a->count == 0) {
@@ -49,7 +50,7 @@ void pli_auto_restart_open(struct pli_job *job, const char *to)
     }
 }
 
-void pli_auto_restart_note(const struct pli_case *c, bool is_end)
+void pli_auto_restart_note(const struct pli_rank_failure *c, bool is_end)
 {
     pli_launcher.ckpt->auto_restart.has_failed =
         pli_launcher.ckpt->auto_restart.has_failed || (is_end && c->fault != PLI_FAULT_ABORT);
@@ -124,7 +125,7 @@ static char **words_for(const struct pli_job *job, const char *where,
     words[n_word++] = job->typed[0];
     words[n_word++] = "--restart";
     words[n_word++] = pli_say_need(strdup(where));
-    words[n_word++] = "--again";
+    words[n_word++] = "--auto-restart";
     words[n_word++] = pli_say_need(strdup(again));
     if (n_rank > 0) {
         words[n_word++] = "-n";
@@ -157,7 +158,7 @@ static void become(struct pli_job *job, char **words)
 static void run(struct pli_job *job)
 {
     char where[PATH_MAX + 16];
-    struct pli_auto_restart next = job->opt.again;
+    struct pli_auto_restart next = job->opt.auto_restart;
     uint32_t last = pli_ckpt_last(pli_launcher.ckpt->auto_restart.dir, UINT32_MAX), n_rank = 0;
     bool is_own = last > next.floor, is_same = job->from != NULL;
     if (!is_own && job->from == NULL) {
@@ -197,7 +198,7 @@ static void run(struct pli_job *job)
 
 void pli_auto_restart_before(struct pli_job *job)
 {
-    struct pli_auto_restart next = job->opt.again;
+    struct pli_auto_restart next = job->opt.auto_restart;
     if (next.count == 0) { // by hand: all that are there are meant
         next.floor = next.last = 0;
     }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct pli_auto_restart;
-struct pli_case;
+struct pli_rank_failure;
 struct pli_job;
 
 // Read COUNT:LAST:FLOOR:BELOW; ends with a message when it makes no sense.
@@ -18,7 +18,7 @@ void pli_auto_restart_read(struct pli_auto_restart *a, const char *text);
 void pli_auto_restart_open(struct pli_job *job, const char *dir);
 
 // A rank has failed; is_end: the job ends for it. One that called MPI_Abort meant it.
-void pli_auto_restart_note(const struct pli_case *c, bool is_end);
+void pli_auto_restart_note(const struct pli_rank_failure *c, bool is_end);
 
 // A host is lost, and the job ends for it.
 void pli_auto_restart_lost(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One checkpoint at a time. The ranks stand still from the first that stops until the last image is
-// written; sums, the disk and the name come afterwards, while they work on. Whatever goes wrong,
-// they resume, and the checkpoints that were there stay as they are.
+// Makes checkpoints, one at a time. The ranks stand still from the first that stops until the last
+// image is written; sums, the disk and the name come afterwards, while they work on. Whatever goes
+// wrong, they resume, and the checkpoints that were there stay as they are.
 #include "launcher/ckpt/ckpt.h"
 
 #include "base/clock.h"
@@ -137,7 +137,7 @@ bool pli_ckpt_move(uint32_t host, const struct pli_ckpt_move_ops *ops)
     }
     pli_launcher.ckpt->is_move = true;
     pli_launcher.ckpt->move_ops = ops;
-    pli_launcher.ckpt->mover = host;
+    pli_launcher.ckpt->moved_host = host;
     pli_ckpt_go(PLI_CKPT_WAITING);
     pli_ckpt_clear();
     pli_launcher.ckpt->interval.at = 0;

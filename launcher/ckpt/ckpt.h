@@ -23,8 +23,8 @@ void pli_ckpt_want(void); // as the latter, in mpiexec
 // (migrate_ranks.h). False: a checkpoint is being made.
 struct pli_pack;
 struct pli_ckpt_move_ops {
-    void (*pack_way)(struct pli_pack *to); // where the images go
-    void (*take)(void);                    // they are there
+    void (*pack_destination)(struct pli_pack *to); // where the images go
+    void (*take)(void);                            // they are there
     // How much of their output is on its way, when they are elsewhere already.
     void (*pack_streams)(uint32_t host, struct pli_pack *to);
     void (*over)(int error, const char *why); // all go on, wherever they are

@@ -152,7 +152,7 @@ static bool write_manifest(const struct pli_ckpt_plan *plan)
     }
     snprintf(path, sizeof path, "%s/%s", plan->temp, PLI_MANIFEST);
     pli_fault("commit_manifest", 0);
-    // Nobody else may write what names commands, whatever umask says.
+    // No other user may write a file that names commands, whatever umask says.
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (f == NULL) {
@@ -165,8 +165,8 @@ static bool write_manifest(const struct pli_ckpt_plan *plan)
     return is_good;
 }
 
-// All but the newest ones go; one that a restart has passed over is not counted. First out of
-// sight, so that no half of one can be taken for a whole.
+// All but the newest ones are removed; one that a restart has passed over is not counted. Each is
+// renamed first, so that a half-removed one cannot be taken for a whole.
 static void prune(const struct pli_ckpt_plan *plan)
 {
     uint32_t n = UINT32_MAX;

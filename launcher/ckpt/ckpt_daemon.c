@@ -34,14 +34,14 @@ static bool describe(struct pli_manifest_task *tasks, uint32_t n)
     return true;
 }
 
-void pli_ckpt_daemon_report(enum pli_part_stage stage)
+void pli_ckpt_daemon_report(enum pli_ckpt_stage stage)
 {
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, (uint32_t)pli_launcher.ckpt->error);
     pli_pack_text(&p, pli_launcher.ckpt->why);
     pli_pack_u32(&p, pli_launcher.ckpt->is_again);
     pli_pack_u32(&p, pli_launcher.ckpt->n_rank);
-    if (stage == PLI_PART_WRITTEN) {
+    if (stage == PLI_CKPT_STAGE_WRITTEN) {
         pli_pack_u64(&p, pli_clock_ns());
         pli_pack_u32(&p, pli_launcher.ckpt->daemon.n);
         for (uint32_t i = 0; i < pli_launcher.ckpt->daemon.n; i++) {
@@ -58,24 +58,25 @@ void pli_ckpt_daemon_report(enum pli_part_stage stage)
             pli_io_forward_pack(pli_launcher.ckpt->job, &p);
         }
     }
-    if (stage == PLI_PART_RESTORED) {
+    if (stage == PLI_CKPT_STAGE_RESTORED) {
         pli_restart_hosts_pack(pli_launcher.ckpt->job, &p);
     }
-    if (stage == PLI_PART_STOPPED) {
-        pli_daemon_look(); // what they have made until now is known everywhere before they go on
+    if (stage == PLI_CKPT_STAGE_STOPPED) {
+        // All hosts learn what the ranks have made before the ranks go on.
+        pli_daemon_report_changes();
     }
-    pli_daemon_send(PLI_DLINK_PART, (uint16_t)stage, 0, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_CKPT_STAGE, (uint16_t)stage, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
-void pli_ckpt_daemon_home(void)
+void pli_ckpt_daemon_resumed(void)
 {
     pli_ckpt_go(PLI_CKPT_IDLE);
     pli_launcher.ckpt->may_call = pli_launcher.ckpt->is_begun = false;
     if (pli_launcher.ckpt->is_move) {
-        pli_migrate_daemon_stay();
+        pli_migrate_daemon_cancel();
     }
-    pli_ckpt_daemon_report(PLI_PART_HOME);
+    pli_ckpt_daemon_report(PLI_CKPT_STAGE_RESUMED);
 }
 
 static void resumed(struct pli_job *job)
@@ -83,7 +84,7 @@ static void resumed(struct pli_job *job)
     if (pli_ckpt_resume_is_held()) {
         pli_migrate_daemon_all_back(job);
     } else {
-        pli_ckpt_daemon_home();
+        pli_ckpt_daemon_resumed();
     }
 }
 
@@ -102,7 +103,7 @@ static void stop(struct pli_job *job)
         pli_ckpt_ranks_stop();
         return;
     }
-    pli_ckpt_daemon_report(PLI_PART_STOPPED);
+    pli_ckpt_daemon_report(PLI_CKPT_STAGE_STOPPED);
 }
 
 static void leave(const struct pli_job *job, const struct pli_dframe *f)
@@ -113,7 +114,7 @@ static void leave(const struct pli_job *job, const struct pli_dframe *f)
     pli_launcher.ckpt->is_move = pli_unpack_u32(&u) != 0;
     pli_launcher.ckpt->plan.temp[0] = '\0';
     if (pli_launcher.ckpt->is_move) {
-        pli_migrate_daemon_leave(&u);
+        pli_migrate_daemon_dump(&u);
     } else if (where != NULL && where[0] != '\0') {
         snprintf(pli_launcher.ckpt->plan.temp, sizeof pli_launcher.ckpt->plan.temp, "%.*s/host.%u",
                  PATH_MAX - 32, where, job->here);
@@ -133,7 +134,7 @@ static void back(struct pli_job *job, const struct pli_dframe *f)
     }
     pli_launcher.ckpt->may_call = true;
     if (pli_launcher.ckpt->state == PLI_CKPT_IDLE) {
-        pli_ckpt_daemon_home();
+        pli_ckpt_daemon_resumed();
     } else {
         pli_ckpt_ranks_resume();
     }
@@ -141,25 +142,26 @@ static void back(struct pli_job *job, const struct pli_dframe *f)
 
 void pli_ckpt_daemon_hear(struct pli_job *job, const struct pli_dframe *f)
 {
-    static const char *const points[] = { [PLI_PART_STOP] = "daemon_ckpt_stop",
-                                          [PLI_PART_DRAIN] = "daemon_ckpt_drain",
-                                          [PLI_PART_LEAVE] = "daemon_ckpt_leave",
-                                          [PLI_PART_BACK] = "daemon_ckpt_back" };
-    if (f->flag == PLI_PART_TAKE && job->opt.takes && job->from == NULL) {
+    static const char *const points[] = { [PLI_CKPT_STEP_STOP] = "daemon_ckpt_stop",
+                                          [PLI_CKPT_STEP_DRAIN] = "daemon_ckpt_drain",
+                                          [PLI_CKPT_STEP_DUMP] = "daemon_ckpt_leave",
+                                          [PLI_CKPT_STEP_RESUME] = "daemon_ckpt_back" };
+    if (f->flag == PLI_CKPT_STEP_RESTORE && job->opt.takes_moved && job->from == NULL) {
         pli_migrate_daemon_take(job, f);
     }
-    if (pli_launcher.ckpt->job == NULL || f->flag < PLI_PART_STOP || f->flag > PLI_PART_BACK) {
+    if (pli_launcher.ckpt->job == NULL || f->flag < PLI_CKPT_STEP_STOP ||
+        f->flag > PLI_CKPT_STEP_RESUME) {
         return;
     }
     pli_fault(points[f->flag], job->here);
     switch (f->flag) {
-    case PLI_PART_STOP:
+    case PLI_CKPT_STEP_STOP:
         stop(job);
         break;
-    case PLI_PART_DRAIN:
+    case PLI_CKPT_STEP_DRAIN:
         pli_ckpt_ranks_drain();
         break;
-    case PLI_PART_LEAVE:
+    case PLI_CKPT_STEP_DUMP:
         leave(job, f);
         break;
     default:
@@ -170,12 +172,12 @@ void pli_ckpt_daemon_hear(struct pli_job *job, const struct pli_dframe *f)
 
 static void stopped(void)
 {
-    pli_ckpt_daemon_report(PLI_PART_STOPPED);
+    pli_ckpt_daemon_report(PLI_CKPT_STAGE_STOPPED);
 }
 
 static void drained(void)
 {
-    pli_ckpt_daemon_report(PLI_PART_DRAINED);
+    pli_ckpt_daemon_report(PLI_CKPT_STAGE_DRAINED);
 }
 
 static bool may_write(void)
@@ -194,7 +196,7 @@ static bool may_resume(enum pli_ckpt_phase before)
     bool is_stop = before == PLI_CKPT_STOPPING;
     if (!pli_launcher.ckpt->may_call &&
         (is_stop || !pli_launcher.ckpt->is_move || pli_migrate_daemon_is_sent())) {
-        pli_ckpt_daemon_report(is_stop ? PLI_PART_STOPPED : PLI_PART_WRITTEN);
+        pli_ckpt_daemon_report(is_stop ? PLI_CKPT_STAGE_STOPPED : PLI_CKPT_STAGE_WRITTEN);
     } // else, while images are being sent, this is asked again
     return pli_launcher.ckpt->may_call;
 }
@@ -214,27 +216,27 @@ static void tell_over(const struct pli_job *job)
 
 static void restored(struct pli_job *job)
 {
-    if (job->opt.takes) { // they come from another host
+    if (job->opt.takes_moved) { // they come from another host
         pli_migrate_daemon_restored();
         pli_restart_call_all();
         return;
     }
     tell_over(job);
     pli_launcher.ckpt->restart.is_waiting = true;
-    pli_ckpt_daemon_report(PLI_PART_RESTORED);
+    pli_ckpt_daemon_report(PLI_CKPT_STAGE_RESTORED);
 }
 
 static void unrestored(struct pli_job *job)
 {
-    if (!job->opt.takes) {
+    if (!job->opt.takes_moved) {
         pli_ckpt_fail(EIO, "its ranks cannot be restored");
-        pli_ckpt_daemon_report(PLI_PART_RESTORED);
+        pli_ckpt_daemon_report(PLI_CKPT_STAGE_RESTORED);
     }
 }
 
 static void save(void)
 {
-    pli_ckpt_daemon_report(PLI_PART_ASKED);
+    pli_ckpt_daemon_report(PLI_CKPT_STAGE_ASKED);
 }
 
 // mpiexec cancels, counts, and tells all hosts.

@@ -10,8 +10,8 @@ struct pli_dframe;
 struct pli_job;
 
 void pli_ckpt_daemon_hear(struct pli_job *job, const struct pli_dframe *f);
-void pli_ckpt_daemon_report(enum pli_part_stage stage);
-void pli_ckpt_daemon_home(void); // the ranks of this host go on
+void pli_ckpt_daemon_report(enum pli_ckpt_stage stage);
+void pli_ckpt_daemon_resumed(void); // the ranks of this host go on
 
 extern const struct pli_ckpt_role pli_ckpt_daemon_role;
 

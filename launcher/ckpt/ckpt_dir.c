@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OLD_S = 24 * 60 * 60 }; // what another host has left, and nobody has touched since
+enum { OLD_S = 24 * 60 * 60 }; // for files of another host that were not touched since
 
 static const char begin[] = ".temp-";
 

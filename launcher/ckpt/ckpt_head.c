@@ -42,24 +42,24 @@ static bool open_hosts(struct pli_job *job)
     return true;
 }
 
-static void say_to(uint32_t host, enum pli_part_step step, const char *where)
+static void say_to(uint32_t host, enum pli_ckpt_step step, const char *where)
 {
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, pli_launcher.ckpt->plan.number);
     pli_pack_text(&p, where);
-    bool is_mover = pli_launcher.ckpt->is_move && host == pli_launcher.ckpt->mover;
+    bool is_mover = pli_launcher.ckpt->is_move && host == pli_launcher.ckpt->moved_host;
     pli_pack_u32(&p, is_mover);
-    if (is_mover && step == PLI_PART_LEAVE) {
-        pli_launcher.ckpt->move_ops->pack_way(&p);
-    } else if (is_mover && step == PLI_PART_BACK) {
+    if (is_mover && step == PLI_CKPT_STEP_DUMP) {
+        pli_launcher.ckpt->move_ops->pack_destination(&p);
+    } else if (is_mover && step == PLI_CKPT_STEP_RESUME) {
         pli_launcher.ckpt->move_ops->pack_streams(host, &p);
     }
-    pli_head_send(host, PLI_DLINK_STEP, (uint16_t)step, 0, p.data, p.len);
+    pli_head_send(host, PLI_DLINK_CKPT_STEP, (uint16_t)step, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
 // In a move only one host is to write its ranks.
-static void say(enum pli_part_step step)
+static void say(enum pli_ckpt_step step)
 {
     for (uint32_t h = 0; h < pli_launcher.ckpt->job->n_host && pli_launcher.ckpt->is_move; h++) {
         say_to(h, step, "");
@@ -69,7 +69,7 @@ static void say(enum pli_part_step step)
     }
 }
 
-static bool are(const struct pli_job *job, enum pli_part_stage stage)
+static bool are(const struct pli_job *job, enum pli_ckpt_stage stage)
 {
     for (uint32_t h = 0; h < job->n_host; h++) {
         if (pli_launcher.ckpt->head.parts[h].stage < stage && !job->hosts[h].is_lost) {
@@ -82,7 +82,7 @@ static bool are(const struct pli_job *job, enum pli_part_stage stage)
 static void resume(void)
 {
     if (pli_ckpt_go(PLI_CKPT_RESUMING)) {
-        say(PLI_PART_BACK);
+        say(PLI_CKPT_STEP_RESUME);
     }
 }
 
@@ -112,7 +112,7 @@ static void stop(void)
     pli_ckpt_hosts_send(
         pli_launcher.ckpt->job); // first: a rank that asks from now on means the next one
     if (pli_launcher.ckpt->is_move) {
-        say(PLI_PART_STOP);
+        say(PLI_CKPT_STEP_STOP);
         return;
     }
     pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
@@ -122,7 +122,7 @@ static void stop(void)
         resume();
         return;
     }
-    say(PLI_PART_STOP);
+    say(PLI_CKPT_STEP_STOP);
 }
 
 // All are written: the ranks of all hosts make one checkpoint.
@@ -151,22 +151,22 @@ static void advance(struct pli_job *job)
     case PLI_CKPT_STOPPING:
         if (pli_launcher.ckpt->error != 0 || pli_launcher.ckpt->is_again) {
             resume();
-        } else if (are(job, PLI_PART_STOPPED) && pli_ckpt_go(PLI_CKPT_DRAINING)) {
-            say(PLI_PART_DRAIN);
+        } else if (are(job, PLI_CKPT_STAGE_STOPPED) && pli_ckpt_go(PLI_CKPT_DRAINING)) {
+            say(PLI_CKPT_STEP_DRAIN);
         }
         break;
     case PLI_CKPT_DRAINING:
-        if (are(job, PLI_PART_DRAINED) && pli_ckpt_go(PLI_CKPT_DUMPING)) {
-            say(PLI_PART_LEAVE);
+        if (are(job, PLI_CKPT_STAGE_DRAINED) && pli_ckpt_go(PLI_CKPT_DUMPING)) {
+            say(PLI_CKPT_STEP_DUMP);
         }
         break;
     case PLI_CKPT_DUMPING:
-        if (are(job, PLI_PART_WRITTEN) && pli_launcher.ckpt->is_move &&
+        if (are(job, PLI_CKPT_STAGE_WRITTEN) && pli_launcher.ckpt->is_move &&
             pli_launcher.ckpt->error == 0) {
             if (pli_ckpt_go(PLI_CKPT_MOVING)) {
                 pli_launcher.ckpt->move_ops->take();
             }
-        } else if (are(job, PLI_PART_WRITTEN)) {
+        } else if (are(job, PLI_CKPT_STAGE_WRITTEN)) {
             if (!pli_launcher.ckpt->is_move) {
                 describe(job);
             }
@@ -179,7 +179,7 @@ static void advance(struct pli_job *job)
         }
         break;
     case PLI_CKPT_RESUMING:
-        if (are(job, PLI_PART_HOME)) {
+        if (are(job, PLI_CKPT_STAGE_RESUMED)) {
             pli_ckpt_finish(job);
         }
         break;
@@ -192,7 +192,7 @@ void pli_ckpt_head_lose(struct pli_job *job, uint32_t host, bool has_ranks)
 {
     bool is_on = pli_launcher.ckpt->head.parts != NULL && pli_launcher.ckpt->state != PLI_CKPT_IDLE;
     if (is_on && (has_ranks || pli_launcher.ckpt->is_move) &&
-        pli_launcher.ckpt->head.parts[host].stage < PLI_PART_HOME) {
+        pli_launcher.ckpt->head.parts[host].stage < PLI_CKPT_STAGE_RESUMED) {
         pli_ckpt_fail(EHOSTDOWN, "host %s is lost", job->hosts[host].name);
     }
 }
@@ -229,14 +229,14 @@ static void take_tasks(struct pli_ckpt_part *part, uint32_t host, struct pli_unp
 // All ranks of a checkpoint are there, and can be reached.
 static void restored(struct pli_job *job, uint32_t host, struct pli_unpack *u)
 {
-    pli_launcher.ckpt->head.parts[host].stage = PLI_PART_RESTORED;
+    pli_launcher.ckpt->head.parts[host].stage = PLI_CKPT_STAGE_RESTORED;
     pli_restart_hosts_take(job, host, u);
     if (u->is_bad) {
         pli_say("host %s sent something that makes no sense", job->hosts[host].name);
         pli_supervisor_fail(1, false);
-    } else if (are(job, PLI_PART_RESTORED)) {
+    } else if (are(job, PLI_CKPT_STAGE_RESTORED)) {
         pli_restart_hosts_done(job);
-        say(PLI_PART_BACK);
+        say(PLI_CKPT_STEP_RESUME);
         pli_restart_resize(job);
     }
 }
@@ -244,11 +244,11 @@ static void restored(struct pli_job *job, uint32_t host, struct pli_unpack *u)
 void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    if (pli_launcher.ckpt->head.parts == NULL || f->flag < PLI_PART_ASKED ||
-        f->flag > PLI_PART_RESTORED) {
+    if (pli_launcher.ckpt->head.parts == NULL || f->flag < PLI_CKPT_STAGE_ASKED ||
+        f->flag > PLI_CKPT_STAGE_RESTORED) {
         return;
     }
-    if (f->flag == PLI_PART_ASKED) {
+    if (f->flag == PLI_CKPT_STAGE_ASKED) {
         pli_ckpt_save();
         return;
     }
@@ -257,7 +257,7 @@ void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dfr
     char *why = pli_unpack_text(&u);
     bool is_again = pli_unpack_u32(&u) != 0;
     part->n_rank = pli_unpack_u32(&u);
-    if (f->flag == PLI_PART_RESTORED) {
+    if (f->flag == PLI_CKPT_STAGE_RESTORED) {
         free(why);
         if (error != 0) { // it has said why, and leaves
             pli_auto_restart_unrestored();
@@ -267,12 +267,12 @@ void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dfr
         return;
     }
     pli_launcher.ckpt->is_again = is_again || pli_launcher.ckpt->is_again;
-    if (f->flag == PLI_PART_WRITTEN && pli_launcher.ckpt->is_move &&
-        host == pli_launcher.ckpt->mover) {
+    if (f->flag == PLI_CKPT_STAGE_WRITTEN && pli_launcher.ckpt->is_move &&
+        host == pli_launcher.ckpt->moved_host) {
         pli_launcher.ckpt->head.said.len = 0;
         pli_pack_bytes(&pli_launcher.ckpt->head.said, u.at, (size_t)(u.end - u.at));
     }
-    if (f->flag == PLI_PART_WRITTEN && part->tasks == NULL) {
+    if (f->flag == PLI_CKPT_STAGE_WRITTEN && part->tasks == NULL) {
         take_tasks(part, host, &u);
     }
     if (error != 0 || u.is_bad) {

@@ -21,7 +21,7 @@
 
 const struct pli_ckpt_hooks pli_ckpt_hook_table = {
     .check_options = pli_restart_check,
-    .read_again = pli_auto_restart_read,
+    .read_auto_restart = pli_auto_restart_read,
     .is_image = pli_restart_is_image,
     .lock_dir = pli_ckpt_lock_take,
     .begin = pli_ckpt_begin,
@@ -51,12 +51,12 @@ const struct pli_ckpt_hooks pli_ckpt_hook_table = {
     .map_restart = pli_restart_node,
     .open_daemon = pli_ckpt_open_daemon,
     .run_restart = pli_restart_run,
-    .await_move = pli_migrate_daemon_there,
+    .await_move = pli_migrate_daemon_ready,
     .hear_save = pli_ckpt_hosts_hear,
     .hear_step = pli_ckpt_daemon_hear,
     .hear_clone = pli_fork_migrate_hear,
-    .expect_leaver = pli_fork_migrate_expect_leaver,
-    .expect_comer = pli_fork_migrate_expect_comer,
+    .expect_outgoing = pli_fork_migrate_expect_outgoing,
+    .expect_incoming = pli_fork_migrate_expect_incoming,
     .drop_clones = pli_fork_migrate_drop,
-    .settle_clones = pli_fork_migrate_settle,
+    .commit_clones = pli_fork_migrate_commit,
 };

@@ -102,7 +102,7 @@ void pli_ckpt_hosts_send(struct pli_job *job)
     pli_pack_u32(&p, (uint32_t)atomic_load(&s->wanted));
     pli_pack_u32(&p, (uint32_t)atomic_load(&s->n_begun));
     pli_pack_u32(&p, (uint32_t)atomic_load(&s->n_done));
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SAVE, 0, 0, p.data, p.len);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_CKPT, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock on the folder, which the kernel takes back whatever ends its holders.
+// Locks the folder of checkpoints; the kernel releases the lock however its holders end.
 #include "launcher/ckpt/ckpt_lock.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ bool pli_ckpt_lock_wait(const char *checkpoint)
     uint64_t end = pli_clock_ns() + (uint64_t)WAIT_MS * PLI_MS;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool is_used;
-    // Where files cannot be locked nobody has claimed one.
+    // Where files cannot be locked no job holds a lock.
     while ((is_used = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) &&
            pli_clock_ns() < end) {
         poll(NULL, 0, LOOK_MS);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who uses a folder of checkpoints: a job that writes them, until its last process is ended. One
-// that goes on from there waits for that, because restored ranks look like those of the old job.
+// Locks a folder of checkpoints: a job that writes there holds the lock until its last process has
+// ended. A job that goes on from there waits for that, because restored ranks look like those of
+// the old job.
 #ifndef PLI_LAUNCHER_CKPT_LOCK_H
 #define PLI_LAUNCHER_CKPT_LOCK_H
 

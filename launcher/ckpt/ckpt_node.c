@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node memory as a file: runs of bytes, each with its place before it. It is sparse, and larger
-// than a file system might allow a file to be.
+// Writes the node memory to a file, as runs of bytes, each with its offset before it, and reads it
+// back. The memory is sparse, and larger than a file system might allow a file to be.
 #include "launcher/ckpt/ckpt_node.h"
 
 #include "launcher/base/say.h"

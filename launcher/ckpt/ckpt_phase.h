@@ -17,25 +17,26 @@ enum pli_ckpt_phase {
     PLI_CKPT_N_PHASE
 };
 
-// What mpiexec says to all hosts (PLI_DLINK_STEP). Numbers are appended and never reused.
-enum pli_part_step {
-    PLI_PART_STOP = 1, // let the ranks stand still
-    PLI_PART_DRAIN,    // all do everywhere: empty the connections
-    PLI_PART_LEAVE,    // all are empty: write the ranks; where follows, empty: do not
-    PLI_PART_BACK,     // call them back
-    PLI_PART_TAKE      // to a daemon that is to have the ranks of another: these (migrate_daemon.c)
+// What mpiexec tells all hosts to do (PLI_DLINK_CKPT_STEP). Numbers are appended and never reused.
+enum pli_ckpt_step {
+    PLI_CKPT_STEP_STOP = 1, // stop the ranks
+    PLI_CKPT_STEP_DRAIN,    // all ranks have stopped, on all hosts: empty the connections
+    PLI_CKPT_STEP_DUMP,     // all connections are empty: write the ranks to the directory that
+                            // follows; an empty name: do not write them
+    PLI_CKPT_STEP_RESUME,   // resume the ranks
+    PLI_CKPT_STEP_RESTORE   // restore these ranks of another host (migrate_daemon.c)
 };
 
-// How far a host is (PLI_DLINK_PART): an error or none, its reason, whether it would work later,
-// how many ranks; with PLI_PART_WRITTEN the clock and the ranks.
-enum pli_part_stage {
-    PLI_PART_ASKED = 1, // a rank wants a checkpoint
-    PLI_PART_STOPPED,
-    PLI_PART_DRAINED,
-    PLI_PART_WRITTEN,
-    PLI_PART_HOME,
-    PLI_PART_RESTORED, // the ranks of a checkpoint are there, and wait to be called
-    PLI_PART_THERE     // this daemon is ready to take the ranks of another
+// How far a host is (PLI_DLINK_CKPT_STAGE): an error or none, its reason, whether it would work
+// later, how many ranks; with PLI_CKPT_STAGE_WRITTEN the clock and the ranks.
+enum pli_ckpt_stage {
+    PLI_CKPT_STAGE_ASKED = 1, // a rank wants a checkpoint
+    PLI_CKPT_STAGE_STOPPED,
+    PLI_CKPT_STAGE_DRAINED,
+    PLI_CKPT_STAGE_WRITTEN,
+    PLI_CKPT_STAGE_RESUMED,
+    PLI_CKPT_STAGE_RESTORED, // the ranks of a checkpoint are there, and wait to be resumed
+    PLI_CKPT_STAGE_READY     // this daemon is ready to take the ranks of another
 };
 
 // Go on to a step. False: it does not follow the one that was reached.

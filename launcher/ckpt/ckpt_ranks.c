@@ -33,7 +33,7 @@
 
 enum {
     STOP_MS = 20000, // for all ranks to stand still
-    SHOW_MS = 2000   // between two words about progress
+    SHOW_MS = 2000   // between two messages about progress
 };
 
 static void check_stopped(void);
@@ -75,7 +75,7 @@ static struct pli_ckpt_rank *rank_of(const struct pli_proc_task *t)
                : NULL;
 }
 
-// A word for all ranks that stand still.
+// A message for all ranks that stand still.
 static void say_all(uint32_t what)
 {
     const struct pli_freeze_word w = { .what = what };
@@ -540,7 +540,7 @@ bool pli_ckpt_ranks_open(struct pli_job *job)
     }
     pli_launcher.ckpt->deadline.fire = deadline_fire;
     pli_launcher.ckpt->show.fire = show_fire;
-    pli_launcher.ckpt->has_net = (job->node.header->net & PLI_NODE_HAS_DOOR) != 0;
+    pli_launcher.ckpt->has_net = (job->node.header->net & PLI_NODE_HAS_NET) != 0;
     pli_launcher.ckpt->ranks =
         calloc(job->n_first + job->node.header->n_more, sizeof *pli_launcher.ckpt->ranks);
     return pli_launcher.ckpt->ranks != NULL && pli_ckpt_resume_open(job, pli_ckpt_all_back);

@@ -10,7 +10,7 @@ struct pli_answer;
 struct pli_ckpt_plan;
 
 void pli_ckpt_registered_open(const struct pli_ckpt_plan *plan);
-// Somebody wants one: the program is to see it.
+// A checkpoint was asked for: the program should see that.
 void pli_ckpt_registered_want(void);
 // From a rank: PLI_ASK_STATE, PLI_ASK_SEAL. True: the answer is there.
 void pli_ckpt_registered_begin(struct pli_answer *a);

@@ -79,7 +79,7 @@ bool pli_ckpt_resume_is_held(void)
     return pli_launcher.ckpt->resume.is_held;
 }
 
-void pli_ckpt_resume_let(void)
+void pli_ckpt_resume_release(void)
 {
     pli_launcher.ckpt->resume.is_held = false;
     for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->resume.job, NULL); t != NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets of the program itself. Those of the library are closed while a rank stands still.
+// Finds sockets of the program itself. Those of the library are closed while a rank stands still.
 #include "launcher/ckpt/ckpt_sockets.h"
 
 #include <arpa/inet.h>

@@ -35,7 +35,7 @@ struct pli_ckpt_rank {
 
 // ckpt_head.c: how far a host is.
 struct pli_ckpt_part {
-    enum pli_part_stage stage;
+    enum pli_ckpt_stage stage;
     uint32_t n_rank;
     struct pli_manifest_task *tasks;
     uint32_t n_task;
@@ -95,16 +95,16 @@ struct pli_ckpt_auto {
 };
 
 // restart_run.c, restart_files.c, restart_hosts.c
-struct pli_ckpt_back;
+struct pli_ckpt_restored;
 struct pli_ckpt_restart {
-    struct pli_ckpt_back *backs;
-    uint32_t n_back;
+    struct pli_ckpt_restored *restored;
+    uint32_t n_restored;
     char work[PATH_MAX];
     bool is_left;    // the user does not want it any more
     bool is_waiting; // the ranks are there, and not all hosts are ready
-    bool has_past;   // in mpiexec: what the job was has been learned from a host
-    char first_cut[PATH_MAX];
-    uint32_t n_cut; // files that were cut back to their size of the checkpoint
+    bool has_replay; // in mpiexec: what the job was has been learned from a host
+    char first_truncated[PATH_MAX];
+    uint32_t n_truncated; // files that were cut back to their size of the checkpoint
 };
 
 // migrate_ranks.c, migrate_daemon.c, fork_migrate.c have their own; NULL: nothing was moved yet.
@@ -124,11 +124,11 @@ struct pli_ckpt_state {
     int error; // 0: all is well so far
     char why[PLI_CKPT_WHY];
     uint32_t n_rank;
-    bool is_again;  // a rank was busy: try once more
-    bool is_begun;  // counted as an attempt
-    bool is_asked;  // a rank has asked since the last attempt was begun
-    bool is_move;   // no checkpoint: the ranks of a host go to another; in a daemon: those of mine
-    uint32_t mover; // in mpiexec: of this one
+    bool is_again; // a rank was busy: try once more
+    bool is_begun; // counted as an attempt
+    bool is_asked; // a rank has asked since the last attempt was begun
+    bool is_move;  // no checkpoint: the ranks of a host go to another; in a daemon: those of mine
+    uint32_t moved_host;                      // in mpiexec: of this one
     const struct pli_ckpt_move_ops *move_ops; // of a move
     uint64_t start_ns, stop_ns, go_ns;
     struct pli_timer interval, again;

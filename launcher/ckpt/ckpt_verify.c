@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a rank can be restored from what CRIU has written of it: the images are there and whole,
-// as are the files they refer to by name, and the rank was not about to end. CRIU looks at none of
-// that itself, and an image that fails at the restart is of no use to anybody. The rank and the
-// other ones stand still meanwhile, so the files are as they were.
+// Checks whether a rank can be restored from what CRIU has written of it: the images are there and
+// whole, as are the files they refer to by name, and the rank was not about to end. CRIU checks
+// none of that itself, and an image that fails at the restart is useless. The rank and the other
+// ones stand still meanwhile, so the files are as they were.
 #include "launcher/ckpt/ckpt_verify.h"
 
 #include "launcher/base/say.h"
@@ -52,7 +52,7 @@ static bool open_whole(const char *dir, const char *name, struct pli_criu_image 
 }
 
 // What a rank's process does with a signal: 0 as usual, 1 it ignores it, else a handler. The list
-// has all signals in order but two that nobody may change.
+// has all signals in order but two that no process may change.
 static uint64_t action_of(struct pli_criu_bytes task, int sig)
 {
     struct pli_criu_field f, handler;

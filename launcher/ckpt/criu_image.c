@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nothing in an image is trusted: every length is compared with what is there.
+// Reads images of CRIU. Nothing in an image is trusted: every length is compared with what is
+// there.
 #include "launcher/ckpt/criu_image.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads what is needed of CRIU's images: records of protobuf, each behind its length, whose fields
+// Reads what is needed of CRIU's images: records of protobuf, each after its length, whose fields
 // have numbers that never change.
 #ifndef PLI_LAUNCHER_CRIU_IMAGE_H
 #define PLI_LAUNCHER_CRIU_IMAGE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRIU, run as a program.
+// Runs CRIU as a program.
 #include "launcher/ckpt/criu_run.h"
 
 #include "launcher/base/helper.h"
@@ -83,7 +83,7 @@ bool pli_criu_pipe(int ours, int *ours_out, int *theirs_out)
     return true;
 }
 
-bool pli_criu_restore(struct pli_helper *h, const struct pli_criu_back *b)
+bool pli_criu_restore(struct pli_helper *h, const struct pli_criu_restore_plan *b)
 {
     enum { N_WORD = 13, N_PIPE = 4 };
     char fd_text[N_PIPE][64];

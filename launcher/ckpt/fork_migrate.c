@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A clone on its way to another host: written and sent where it was forked, restored where it goes.
+// Moves a clone to another host: written and sent where it was forked, restored where it goes.
 #include "launcher/ckpt/fork_migrate.h"
 
 #include "base/fault.h"
@@ -99,7 +99,8 @@ static void close_ends(struct pli_fork_migrate_clone *v)
     }
 }
 
-// A clone that will be nobody. Its number may be another's already, what the descriptor means not.
+// End a clone that will not become a rank. Its process number may belong to another process by now;
+// its pidfd still means the clone.
 static void end_process(int pidfd, pid_t pid)
 {
     if (pidfd >= 0) {
@@ -109,7 +110,8 @@ static void end_process(int pidfd, pid_t pid)
     }
 }
 
-// Over, however it went. Without others nothing in the temporary directory is needed.
+// The clone is done with, however that went. Without other clones nothing in the temporary
+// directory is needed.
 static void end(struct pli_fork_migrate_clone *v)
 {
     bool is_last = true;
@@ -137,12 +139,12 @@ fail(struct pli_fork_migrate_clone *v, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     snprintf(all, sizeof all, "%.190s", text);
-    pli_daemon_send(PLI_DLINK_FAR, 1, v->index, all, strlen(all));
+    pli_daemon_send(PLI_DLINK_CLONE_SENT, 1, v->index, all, strlen(all));
 }
 
 // Leaving.
 
-void pli_fork_migrate_expect_leaver(struct pli_job *job, uint32_t index, struct pli_answer *a)
+void pli_fork_migrate_expect_outgoing(struct pli_job *job, uint32_t index, struct pli_answer *a)
 {
     char why[PLI_CKPT_WHY];
     if (!pli_criu_check(why)) {
@@ -154,7 +156,7 @@ void pli_fork_migrate_expect_leaver(struct pli_job *job, uint32_t index, struct 
     }
 }
 
-static void berth(struct pli_job *job, const struct pli_dframe *f)
+static void hear_send_clone(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     uint32_t number = pli_unpack_u32(&u), row = pli_node_row_of(&job->node, f->a);
@@ -196,7 +198,7 @@ static void sent(struct pli_helper *h, bool is_good)
     for (int i = 0; i < N_END; i++) {
         pli_pack_u64(&p, inode_of(v->ends[i]));
     }
-    pli_daemon_send(PLI_DLINK_FAR, 0, v->index, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_CLONE_SENT, 0, v->index, p.data, p.len);
     pli_pack_fini(&p);
     folder(v, dir, sizeof dir, false);
     pli_ckpt_remove(dir);
@@ -254,7 +256,7 @@ static void write_out(struct pli_watch *w, uint32_t events)
     }
 }
 
-static void kill_stranger(pid_t pid, const int own[4])
+static void kill_unexpected(pid_t pid, const int own[4])
 {
     end_process(pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, pid);
     for (int i = 0; i < 4; i++) {
@@ -272,7 +274,7 @@ void pli_fork_migrate_depart(struct pli_proc_task *parent, uint32_t row, pid_t p
     struct pli_fork_migrate_clone *v = find(index);
     if (v == NULL || v->side != LEAVING || v->pid != 0 || pid <= 1 || own[3] < 0 ||
         pli_supervisor_is_ending()) {
-        kill_stranger(pid, own); // nobody expects it any more
+        kill_unexpected(pid, own); // it is not expected any more
         return;
     }
     v->pid = pid;
@@ -311,7 +313,7 @@ static uint32_t free_number(void)
     return 0;
 }
 
-void pli_fork_migrate_expect_comer(struct pli_job *job, uint32_t index, struct pli_answer *a)
+void pli_fork_migrate_expect_incoming(struct pli_job *job, uint32_t index, struct pli_answer *a)
 {
     char why[PLI_CKPT_WHY];
     struct pli_daemon_addr place;
@@ -329,11 +331,11 @@ void pli_fork_migrate_expect_comer(struct pli_job *job, uint32_t index, struct p
     add(job, index, COMING);
     pli_pack_u32(&p, number);
     pli_daemon_addr_pack(&place, &p);
-    pli_daemon_send(PLI_DLINK_BERTH, 0, index, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_CLONE_READY, 0, index, p.data, p.len);
     pli_pack_fini(&p);
 }
 
-// Our number for it.
+// The number it has in this process's PID namespace.
 static pid_t pid_of(const struct pli_fork_migrate_clone *v)
 {
     return pli_pidns_is_open() ? pli_pidns_find(v->number) : v->number;
@@ -395,11 +397,11 @@ static bool is_free(int number)
 static bool restore(struct pli_fork_migrate_clone *v, const uint64_t inodes[N_END])
 {
     char dir[PATH_MAX], images[PATH_MAX], log[32];
-    struct pli_criu_back b = { .dir = images,
-                               .work = pli_tmpdir_path(),
-                               .log = log,
-                               .fds = { -1, -1, -1, -1 },
-                               .inodes = { inodes[0], inodes[1], inodes[2], 0 } };
+    struct pli_criu_restore_plan b = { .dir = images,
+                                       .work = pli_tmpdir_path(),
+                                       .log = log,
+                                       .fds = { -1, -1, -1, -1 },
+                                       .inodes = { inodes[0], inodes[1], inodes[2], 0 } };
     snprintf(dir, sizeof dir, "%.*s/rank.%u", PATH_MAX - 32, pli_tmpdir_path(), v->index);
     snprintf(log, sizeof log, "%u.log", v->index);
     bool is_alone, is_good = pli_restart_ghosts(dir, pli_tmpdir_path(), images, &is_alone);
@@ -415,7 +417,7 @@ static bool restore(struct pli_fork_migrate_clone *v, const uint64_t inodes[N_EN
     return is_good;
 }
 
-static void land(struct pli_job *job, const struct pli_dframe *f)
+static void hear_restore_clone(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     struct pli_fork_migrate_clone *v = find(f->a);
@@ -442,10 +444,10 @@ static void land(struct pli_job *job, const struct pli_dframe *f)
 
 void pli_fork_migrate_hear(struct pli_job *job, const struct pli_dframe *f)
 {
-    if (f->kind == PLI_DLINK_TO_BERTH) {
-        berth(job, f);
-    } else if (f->kind == PLI_DLINK_LAND) {
-        land(job, f);
+    if (f->kind == PLI_DLINK_SEND_CLONE) {
+        hear_send_clone(job, f);
+    } else if (f->kind == PLI_DLINK_RESTORE_CLONE) {
+        hear_restore_clone(job, f);
     }
 }
 
@@ -456,14 +458,14 @@ void pli_fork_migrate_drop(uint32_t first, uint32_t n)
             continue;
         }
         v->is_dropped = true;
-        if (v->work.pid > 0) { // CRIU leaves a process in pieces when it is stopped
+        if (v->work.pid > 0) { // a CRIU that is stopped leaves a damaged process
             continue;
         }
         end(v);
     }
 }
 
-void pli_fork_migrate_settle(void)
+void pli_fork_migrate_commit(void)
 {
     for (struct pli_fork_migrate_clone *v = pli_launcher.ckpt->clones; v != NULL; v = v->next) {
         if (v->side != UNUSED && v->work.pid == 0) {

@@ -13,16 +13,17 @@ struct pli_job;
 struct pli_proc_task;
 
 // A clone with this index will leave this host, or come here. What is wrong here is in `a`.
-void pli_fork_migrate_expect_leaver(struct pli_job *job, uint32_t index, struct pli_answer *a);
-void pli_fork_migrate_expect_comer(struct pli_job *job, uint32_t index, struct pli_answer *a);
+void pli_fork_migrate_expect_outgoing(struct pli_job *job, uint32_t index, struct pli_answer *a);
+void pli_fork_migrate_expect_incoming(struct pli_job *job, uint32_t index, struct pli_answer *a);
 
-// PLI_DLINK_TO_BERTH: the other host is ready for a clone that will leave. PLI_DLINK_LAND: the
-// image of one is in the stash. Other frames are not for us.
+// PLI_DLINK_SEND_CLONE: the other host is ready for a clone that will leave.
+// PLI_DLINK_RESTORE_CLONE: the image of one is in the temporary directory. Other frames are
+// ignored.
 void pli_fork_migrate_hear(struct pli_job *job, const struct pli_dframe *f);
 // It is there, a process of ours (number: as it knows itself); what came with PLI_CTL_FAR.
 void pli_fork_migrate_depart(struct pli_proc_task *parent, uint32_t row, pid_t pid, int number,
                              const int own[4]);
 void pli_fork_migrate_drop(uint32_t first, uint32_t n); // these are taken back
-void pli_fork_migrate_settle(void);                     // the world they came for counts
+void pli_fork_migrate_commit(void);                     // the world they came for counts
 
 #endif

@@ -47,7 +47,7 @@ static char *get_text(char *text)
     return text;
 }
 
-// A whole number up to `most`, followed by a blank or the end; at points behind it then.
+// A whole number up to `most`, followed by a blank or the end; `at` points after it then.
 static bool get_number(const char **at, int base, uint64_t most, uint64_t *out)
 {
     char *end;
@@ -258,7 +258,7 @@ static bool take_fact(struct pli_manifest *m, const char *word, char *value)
     return strcmp(word, "task") == 0 && add_task(m, value);
 }
 
-// What the lines say together: nobody has to look again before using a number.
+// Check the lines against each other, so that code that uses a number need not check it again.
 static const char *contradiction(const struct pli_manifest *m)
 {
     uint32_t n_host = m->n_host > 0 ? m->n_host : 1;

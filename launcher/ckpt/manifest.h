@@ -29,7 +29,7 @@ struct pli_manifest {
     char **argv; // of mpiexec; n_arg words, ":" between parts
     uint32_t n_arg, program;
     uint32_t *members, n_member; // of the version of the world; NULL: as the job began
-    uint32_t spawned;            // processes that came later, so far
+    uint32_t spawned;            // processes that were started later, so far
     struct pli_manifest_task *tasks;
     uint32_t n_task;
     // Of a job on several hosts.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemons' side of a move: one lets go of its ranks, the other takes them.
+// Does the daemons' part of a move: one dumps its ranks, the other restores them.
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/fault.h"
@@ -69,20 +69,20 @@ static bool is_dry(void)
     state()->dry_end = state()->dry_end != 0 ? state()->dry_end : now + (uint64_t)DRY_MS * PLI_MS;
     for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
          t != NULL && pli_launcher.ckpt->error == 0; t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        if (pli_io_forward_is_dry(&t->out) && pli_io_forward_is_dry(&t->err)) {
+        if (pli_io_forward_is_drained(&t->out) && pli_io_forward_is_drained(&t->err)) {
             continue;
         }
         if (now < state()->dry_end) {
             pli_loop_timer(&state()->timer, (uint64_t)LOOK_MS * PLI_MS);
             return false;
         }
-        pli_ckpt_fail(EAGAIN, "nobody reads what rank %u has printed", t->rank);
+        pli_ckpt_fail(EAGAIN, "the output of rank %u is not read", t->rank);
     }
     state()->dry_end = 0;
     return true;
 }
 
-void pli_migrate_daemon_leave(struct pli_unpack *u)
+void pli_migrate_daemon_dump(struct pli_unpack *u)
 {
     char why[PLI_CKPT_WHY];
     pli_daemon_addr_unpack(&state()->to, u);
@@ -130,7 +130,7 @@ bool pli_migrate_daemon_is_sent(void)
     return pli_launcher.ckpt->error != 0 || state()->is_over;
 }
 
-void pli_migrate_daemon_stay(void)
+void pli_migrate_daemon_cancel(void)
 {
     pli_helper_kill(&state()->helper);
     pli_tmpdir_close();
@@ -169,16 +169,16 @@ const struct pli_proc_task *pli_migrate_daemon_parent(const struct pli_job *job)
     return NULL;
 }
 
-void pli_migrate_daemon_there(void)
+void pli_migrate_daemon_ready(void)
 {
     char why[PLI_CKPT_WHY];
-    struct pli_daemon_addr dock;
+    struct pli_daemon_addr image_addr;
     struct pli_pack p = { 0 };
-    if (!pli_criu_check(why) || !pli_image_transfer_open(&dock, why)) {
+    if (!pli_criu_check(why) || !pli_image_transfer_open(&image_addr, why)) {
         pli_say_bad("%s", why);
     }
-    pli_daemon_addr_pack(&dock, &p);
-    pli_daemon_send(PLI_DLINK_PART, PLI_PART_THERE, 0, p.data, p.len);
+    pli_daemon_addr_pack(&image_addr, &p);
+    pli_daemon_send(PLI_DLINK_CKPT_STAGE, PLI_CKPT_STAGE_READY, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -228,7 +228,7 @@ void pli_migrate_daemon_all_back(struct pli_job *job)
         }
     }
     pli_fault("daemon_move_back", job->here);
-    pli_ckpt_daemon_report(PLI_PART_RESTORED);
+    pli_ckpt_daemon_report(PLI_CKPT_STAGE_RESTORED);
 }
 
 void pli_migrate_daemon_begin(struct pli_job *job, const struct pli_dframe *f)
@@ -248,6 +248,6 @@ void pli_migrate_daemon_begin(struct pli_job *job, const struct pli_dframe *f)
         }
     }
     pli_fault("daemon_move_begin", job->here);
-    pli_ckpt_resume_let();
-    pli_ckpt_daemon_home();
+    pli_ckpt_resume_release();
+    pli_ckpt_daemon_resumed();
 }

@@ -13,13 +13,13 @@ struct pli_unpack;
 // In the daemon that gives them away: the images are to be made, and where they go follows; whether
 // all the ranks wrote is on its way and the images are there (else the step is tried again); that
 // all stays here; and a rank that has children, NULL: none has.
-void pli_migrate_daemon_leave(struct pli_unpack *u);
+void pli_migrate_daemon_dump(struct pli_unpack *u);
 bool pli_migrate_daemon_is_sent(void);
-void pli_migrate_daemon_stay(void);
+void pli_migrate_daemon_cancel(void);
 const struct pli_proc_task *pli_migrate_daemon_parent(const struct pli_job *job);
 
 // In the one that takes them: it is there, and ready for images. Does not return when it cannot.
-void pli_migrate_daemon_there(void);
+void pli_migrate_daemon_ready(void);
 void pli_migrate_daemon_take(struct pli_job *job, const struct pli_dframe *f);
 void pli_migrate_daemon_restored(void); // they are there, and will be called
 void pli_migrate_daemon_all_back(struct pli_job *job);

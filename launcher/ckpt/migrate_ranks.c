@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpiexec's side of a move. The daemon that is to have the ranks is started first, and says what is
-// wrong there before anybody stands still. Until its ranks are all back, and wait for their doors,
-// those they were made from only stand still, and are called back whatever goes wrong.
+// Moves ranks to another host, in mpiexec. The daemon that is to have the ranks is started first,
+// and reports what is wrong there before any rank stops. Until its ranks are all restored, and wait
+// for their accept sockets, the original ones only stand still, and resume whatever goes wrong.
 #include "launcher/ckpt/migrate_ranks.h"
 
 #include "launcher/hosts/host_join.h"
@@ -60,7 +60,7 @@ struct pli_migrate_ranks_state {
     struct pli_dlink link, old; // to the daemon there, to the one here when it has lost them
     struct pli_daemon_spec spec;
     struct pli_host_table info;
-    struct pli_daemon_addr dock; // where it takes the images
+    struct pli_daemon_addr image_addr; // where it takes the images
     struct pli_timer timer;
     uint64_t stop_ns;
     struct pli_answer answer;
@@ -91,7 +91,7 @@ static void quit(struct pli_dlink *l)
     pli_dlink_send(l, &f);
 }
 
-// Over when nobody is left behind who has nothing to do there.
+// The move is over when the daemon that has no ranks any more has ended.
 static void finish(void)
 {
     if (state()->stage != LEAVING || state()->link.watch.fd >= 0 || state()->old.watch.fd >= 0) {
@@ -133,7 +133,7 @@ static void give_up(int error, const char *why)
 
 static void move_over(int error, const char *why)
 {
-    pli_stdin_let();
+    pli_stdin_release();
     if (error == 0) {
         pli_say("%s; all stood still %.2f s", state()->answer.text,
                 (double)(pli_clock_ns() - state()->stop_ns) * 1e-9);
@@ -183,10 +183,10 @@ static void start_ranks(struct pli_unpack *u)
     pli_pack_fini(&p);
 }
 
-static void hear_part(uint16_t stage, struct pli_unpack *u)
+static void hear_stage(uint16_t stage, struct pli_unpack *u)
 {
-    if (stage == PLI_PART_THERE && state()->stage == STARTING) {
-        pli_daemon_addr_unpack(&state()->dock, u);
+    if (stage == PLI_CKPT_STAGE_READY && state()->stage == STARTING) {
+        pli_daemon_addr_unpack(&state()->image_addr, u);
         if (u->is_bad) {
             give_up(EPROTO, "the daemon there said something that makes no sense");
             return;
@@ -194,7 +194,7 @@ static void hear_part(uint16_t stage, struct pli_unpack *u)
         state()->stage = WAITING;
         pli_ckpt_hosts_unmark();
         pli_loop_timer(&state()->timer, 0);
-    } else if (stage == PLI_PART_RESTORED && state()->stage == TAKING) {
+    } else if (stage == PLI_CKPT_STAGE_RESTORED && state()->stage == TAKING) {
         state()->stage = TAKEN;
         pli_loop_timer(&state()->timer, 0);
     }
@@ -214,11 +214,11 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     case PLI_DLINK_HELLO:
         start_ranks(&u);
         break;
-    case PLI_DLINK_PART:
-        hear_part(f->flag, &u);
+    case PLI_DLINK_CKPT_STAGE:
+        hear_stage(f->flag, &u);
         break;
     case PLI_DLINK_FAILED:
-    case PLI_DLINK_CASE:
+    case PLI_DLINK_FAILURE:
     case PLI_DLINK_OVER:
         give_up(EIO, state()->said[0] != '\0' ? state()->said : "a rank died there");
         break;
@@ -252,13 +252,13 @@ static void take_images(void)
     state()->stage = TAKING;
     pli_pack_u32(&p, pli_rank_rows_count());
     pli_pack_bytes(&p, said->data, said->len);
-    tell(PLI_DLINK_STEP, PLI_PART_TAKE, &p);
+    tell(PLI_DLINK_CKPT_STEP, PLI_CKPT_STEP_RESTORE, &p);
     pli_pack_fini(&p);
 }
 
-static void pack_way(struct pli_pack *to)
+static void pack_destination(struct pli_pack *to)
 {
-    pli_daemon_addr_pack(&state()->dock, to);
+    pli_daemon_addr_pack(&state()->image_addr, to);
 }
 
 static void pack_streams(uint32_t host, struct pli_pack *to)
@@ -273,7 +273,7 @@ static void pack_streams(uint32_t host, struct pli_pack *to)
     }
 }
 
-// Who has ended, also since the memory was written.
+// Which processes have ended, also since the memory was written.
 static void tell_ended(void)
 {
     struct pli_pack p = { 0 };
@@ -306,16 +306,16 @@ static void commit(void)
     state()->stage = GOING;
     pli_pack_text(&p, h->name);
     pli_host_table_pack_place(&state()->info, &p);
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, state()->host, p.data, p.len);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ADDRESS, 0, state()->host, p.data, p.len);
     pli_pack_fini(&p);
     tell_ended();
-    pli_stdin_let();
+    pli_stdin_release();
     pli_ckpt_head_call();
     pli_fault("mpiexec_move_committed", 0);
 }
 
 static const struct pli_ckpt_move_ops ops = {
-    .pack_way = pack_way,
+    .pack_destination = pack_destination,
     .take = take_images,
     .pack_streams = pack_streams,
     .over = move_over,
@@ -329,7 +329,7 @@ static void go_on(struct pli_timer *t)
         if (pli_ckpt_move(state()->host, &ops)) {
             state()->stage = STOPPING;
         } else {
-            pli_stdin_let();
+            pli_stdin_release();
             pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
         }
     } else if (state()->stage == TAKEN && pli_launcher.ckpt->state == PLI_CKPT_MOVING &&
@@ -366,7 +366,7 @@ static uint32_t list_ranks(const struct pli_job *job, uint32_t host, char *to, s
     return n;
 }
 
-// The last who came as this rank: another one may be about to leave.
+// The last process that came as this rank: another one may be about to leave.
 static const struct pli_proc_task *task_of(const struct pli_job *job, uint32_t rank)
 {
     const struct pli_proc_task *found = NULL;
@@ -377,7 +377,7 @@ static const struct pli_proc_task *task_of(const struct pli_job *job, uint32_t r
     return found;
 }
 
-// What the job as such lacks.
+// Whether the job as a whole can do it.
 static bool may_move(const struct pli_job *job, struct pli_answer *a)
 {
     const char *why = NULL;
@@ -448,7 +448,7 @@ static void make_spec(const struct pli_job *job, const struct pli_daemon_spec *f
     as.hosts[state()->host] = *state()->to;
     as.n_task = job->n_first;
     as.opt.restart = NULL;
-    as.opt.takes = true;
+    as.opt.takes_moved = true;
     state()->spec = *from;
     state()->spec.body = (struct pli_pack){ 0 };
     pli_daemon_spec_make(&state()->spec, &as);

@@ -14,7 +14,8 @@ struct pli_answer;
 struct pli_job;
 struct pli_pack;
 
-// In mpiexec. Somebody wants it (pli_ask_migrate); the answer comes later unless true is returned.
+// In mpiexec. Do what a request (pli_ask_migrate) says; the answer comes later unless true is
+// returned.
 bool pli_migrate_ranks_ask(struct pli_job *job, const char *body, size_t len, void *token,
                            struct pli_answer *a);
 void pli_migrate_ranks_forget(const void *token);

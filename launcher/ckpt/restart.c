@@ -98,8 +98,8 @@ static bool is_checkpoint(const char *dir)
     return access(path, F_OK) == 0;
 }
 
-// The newest good one above floor, below another if that is not 0; what is wrong with newer ones is
-// said.
+// The newest good checkpoint above floor, and below `below` if that is not 0; a message tells what
+// is wrong with newer ones.
 static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below)
 {
     char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
@@ -130,7 +130,7 @@ static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below
 
 // Options of what was said now that are of no use for the job itself, and those of the checkpoint
 // that say on which hosts it ran.
-static const char *const own[] = { "restart", "n", "np", "again", NULL };
+static const char *const own[] = { "restart", "n", "np", "auto-restart", NULL };
 static const char *const places[] = { "hosts",    "host",        "H",   "hostfile",
                                       "f",        "machinefile", "ppn", "perhost",
                                       "npernode", "N",           NULL };
@@ -195,8 +195,8 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     if (realpath(job->opt.restart, dir) == NULL) {
         pli_say_bad("--restart %s: %s", job->opt.restart, strerror(errno));
     }
-    struct pli_auto_restart again = job->opt.again;
-    struct pli_manifest *m = find(dir, again.floor, again.below);
+    struct pli_auto_restart told = job->opt.auto_restart;
+    struct pli_manifest *m = find(dir, told.floor, told.below);
     uint32_t n_rank = job->apps[0].n_rank, n = 0;
     char **words = pli_say_need(calloc((size_t)*argc + m->n_arg + 3, sizeof *words));
     static const char *const none[] = { NULL };
@@ -222,7 +222,7 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     *job = (struct pli_job){ .start_ns = start, .from = m, .restart_n = n_rank };
     job->restart_dir = strcmp(m->dir, dir) != 0 ? pli_say_need(strdup(dir)) : NULL;
     job->opt.restart = m->dir;
-    job->opt.again = again;
+    job->opt.auto_restart = told;
     *argc = (int)n;
     return words;
 }
@@ -254,13 +254,13 @@ bool pli_restart_node(struct pli_job *job)
     gethostname(h->host, sizeof h->host - 1);
     h->n_core = pli_binding_n_core(job);
     job->round = (uint32_t)atomic_exchange(&h->freeze, 0);
-    if (!job->opt.takes) { // else nobody is restarted
+    if (!job->opt.takes_moved) { // else no process is restarted
         pli_node_save(h)->error = 0;
         pli_node_save(h)->number = m->number;
         atomic_fetch_add(&pli_node_save(h)->generation, 1);
         atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
     }
-    return job->is_daemon || (h->net & PLI_NODE_HAS_DOOR) == 0 || pli_listener_again(&job->node);
+    return job->is_daemon || (h->net & PLI_NODE_HAS_NET) == 0 || pli_listener_again(&job->node);
 }
 
 void pli_restart_spread(struct pli_job *job)

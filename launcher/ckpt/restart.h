@@ -17,8 +17,8 @@ uint32_t pli_restart_keep(char *const *words, char **to);
 void pli_restart_unplace(char **words, uint32_t first);
 
 // Find the checkpoint that --restart means, check it, and give the command line of the job: the
-// checkpoint's, with what was said now behind its options. Ends with a message when there is none
-// that is good. The job is empty then but for what it goes on from.
+// checkpoint's, with the options of this command line after its own. Ends with a message when there
+// is none that is good. The job is empty then but for what it goes on from.
 char **pli_restart_find(struct pli_job *job, int *argc, char **argv);
 
 // What a command line may not ask for together with checkpoints. Ends with a message.

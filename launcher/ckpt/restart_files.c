@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRIU restores no file that has another size than at the dump. A job that goes on after the
-// checkpoint writes to its files, so that would be nearly all. What it only reads, such as the
-// program itself, must be as it was.
+// Checks and truncates the files that restored ranks have open. CRIU restores no file that has
+// another size than at the dump. A job that goes on after the checkpoint writes to its files, so
+// that would be nearly all. What it only reads, such as the program itself, must be as it was.
 #include "launcher/ckpt/restart_files.h"
 
 #include "launcher/base/launcher.h"
@@ -38,14 +38,14 @@ static bool cut(const struct pli_criu_file *f, uint32_t rank)
                 rank, f->name, f->size, strerror(errno));
         return false;
     }
-    if (pli_launcher.ckpt->restart.n_cut++ == 0) {
-        snprintf(pli_launcher.ckpt->restart.first_cut, sizeof pli_launcher.ckpt->restart.first_cut,
-                 "%s", f->name);
+    if (pli_launcher.ckpt->restart.n_truncated++ == 0) {
+        snprintf(pli_launcher.ckpt->restart.first_truncated,
+                 sizeof pli_launcher.ckpt->restart.first_truncated, "%s", f->name);
     }
     return true;
 }
 
-static bool treat(const struct pli_criu_file *f, uint32_t rank, enum pli_restart_stage stage)
+static bool apply_stage(const struct pli_criu_file *f, uint32_t rank, enum pli_restart_stage stage)
 {
     struct stat st;
     bool is_read_only = (f->flags & O_ACCMODE) == O_RDONLY;
@@ -66,7 +66,7 @@ static bool treat(const struct pli_criu_file *f, uint32_t rank, enum pli_restart
                              : "what is missing cannot be made good");
         return false;
     }
-    return is_read_only || stage != PLI_RESTART_CUT || cut(f, rank);
+    return is_read_only || stage != PLI_RESTART_TRUNCATE || cut(f, rank);
 }
 
 bool pli_restart_files(const char *dir, uint32_t rank, enum pli_restart_stage stage)
@@ -80,7 +80,7 @@ bool pli_restart_files(const char *dir, uint32_t rank, enum pli_restart_stage st
     while (is_good && pli_criu_image_record(&files.records, &record)) {
         bool is_meant = pli_criu_image_file(record, f) && pli_restart_files_is_named(f) &&
                         !pli_criu_image_is_remapped(remaps.records, f->id);
-        is_good = !is_meant || treat(f, rank, stage);
+        is_good = !is_meant || apply_stage(f, rank, stage);
     }
     free(f);
     pli_criu_image_close(&files);
@@ -90,10 +90,10 @@ bool pli_restart_files(const char *dir, uint32_t rank, enum pli_restart_stage st
 
 void pli_restart_files_say(void)
 {
-    if (pli_launcher.ckpt->restart.n_cut > 0) {
+    if (pli_launcher.ckpt->restart.n_truncated > 0) {
         pli_say("%s has grown since the checkpoint and was cut back to what it was then%s",
-                pli_launcher.ckpt->restart.first_cut,
-                pli_launcher.ckpt->restart.n_cut > 1
+                pli_launcher.ckpt->restart.first_truncated,
+                pli_launcher.ckpt->restart.n_truncated > 1
                     ? "; so were other files that the ranks write to"
                     : "");
     }

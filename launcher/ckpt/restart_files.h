@@ -9,9 +9,9 @@
 struct pli_criu_file;
 
 enum pli_restart_stage {
-    PLI_RESTART_LOOK,  // all are there, and none is shorter than it was; nothing is changed
-    PLI_RESTART_CUT,   // what those that the rank writes to have grown by since is cut off
-    PLI_RESTART_CHECK, // those that it only reads have the size they had
+    PLI_RESTART_FIND,     // all are there, and none is shorter than it was; nothing is changed
+    PLI_RESTART_TRUNCATE, // what those that the rank writes to have grown by since is cut off
+    PLI_RESTART_CHECK,    // those that it only reads have the size they had
 };
 
 // Before a rank is restored from the images in dir. Each stage is for all ranks before the next one

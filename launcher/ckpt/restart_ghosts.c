@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The images of a checkpoint stay as they are. A folder of links stands for them, with a list of
-// files of its own, in which those without a name had a name that no other rank has, nor, most
-// likely, what another restart that was killed has left behind: "NAME.restored-NUMBER".
+// Gives other names to files without one before ranks are restored. The images of a checkpoint stay
+// as they are: a folder of links stands for them, with a list of files of its own, in which those
+// without a name had a name that no other rank has, nor, most likely, what another restart that was
+// killed has left behind: "NAME.restored-NUMBER".
 #include "launcher/ckpt/restart_ghosts.h"
 
 #include "launcher/ckpt/criu_image.h"

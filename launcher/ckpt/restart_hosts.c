@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every host says which of its processes live; what has become of the job is the same in all
-// memories, and taken from the first.
+// Learns from the daemons what has become of a restored job: every host says which of its processes
+// live; what has become of the job is the same in all memories, and taken from the first.
 #include "launcher/ckpt/restart_hosts.h"
 
 #include "boot/pset.h"
@@ -39,7 +39,7 @@ void pli_restart_hosts_pack(struct pli_job *job, struct pli_pack *to)
     pli_join_replay_pack(job, to);
 }
 
-// One that came later is a task again, and what it writes will come.
+// A process that was started later is a task again, and its output will come.
 static void add_task(struct pli_job *job, uint32_t host, uint32_t row)
 {
     struct pli_programs *c = pli_say_need(pli_programs_borrow(&job->apps[0], 1));
@@ -49,7 +49,7 @@ static void add_task(struct pli_job *job, uint32_t host, uint32_t row)
     pli_head_add(t);
 }
 
-// Those who were members of the version before the one that counts may be about to leave it.
+// Processes that were members of the version before the one that counts may be about to leave it.
 static void begin_resize_notice(const struct pli_job *job)
 {
     uint32_t version = (uint32_t)atomic_load(&job->node.header->world);
@@ -74,10 +74,10 @@ void pli_restart_hosts_take(struct pli_job *job, uint32_t host, struct pli_unpac
     uint32_t n = pli_unpack_count(from, EACH);
     struct pli_unpack list = *from;
     pli_unpack_bytes(from, (size_t)n * EACH);
-    if (!pli_launcher.ckpt->restart.has_past) {
+    if (!pli_launcher.ckpt->restart.has_replay) {
         pli_join_replay_take(job, from);
         begin_resize_notice(job);
-        pli_launcher.ckpt->restart.has_past = true;
+        pli_launcher.ckpt->restart.has_replay = true;
     }
     for (uint32_t i = 0; i < n && !from->is_bad; i++) {
         uint32_t index = pli_unpack_u32(&list), works = pli_unpack_u32(&list);

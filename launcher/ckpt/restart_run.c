@@ -41,7 +41,7 @@
 
 enum { FREE_MS = 10000, LOOK_MS = 20 }; // for the numbers of processes to become free
 
-struct pli_ckpt_back {
+struct pli_ckpt_restored {
     struct pli_helper criu; // first
     const struct pli_manifest_task *from;
     struct pli_proc_task *task;
@@ -62,13 +62,13 @@ static struct pli_proc_task *task_for(struct pli_job *job, uint32_t row)
     return row >= h->n_row && row - h->n_row < h->n_more ? pli_spawn_adopt(job, row) : NULL;
 }
 
-// Who was alive gets a task; the others are over.
+// A process that was alive gets a task; the others are over.
 static bool plan(struct pli_job *job)
 {
     const struct pli_manifest *m = job->from;
-    pli_launcher.ckpt->restart.n_back = m->n_task;
-    pli_launcher.ckpt->restart.backs = pli_say_need(
-        calloc(pli_launcher.ckpt->restart.n_back + 1, sizeof *pli_launcher.ckpt->restart.backs));
+    pli_launcher.ckpt->restart.n_restored = m->n_task;
+    pli_launcher.ckpt->restart.restored = pli_say_need(calloc(
+        pli_launcher.ckpt->restart.n_restored + 1, sizeof *pli_launcher.ckpt->restart.restored));
     pli_rank_rows_restore(job, m->spawned);
     if (m->members != NULL) {
         pli_members_adopt(m->members, m->n_member);
@@ -77,7 +77,7 @@ static bool plan(struct pli_job *job)
         job->tasks[i].job = job;
         job->tasks[i].is_over = job->tasks[i].is_exited = true;
     }
-    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored; i++) {
         struct pli_proc_task *t = task_for(job, m->tasks[i].row);
         if (t == NULL) {
             pli_say("the checkpoint has a rank %u that the job has not", m->tasks[i].row);
@@ -85,13 +85,13 @@ static bool plan(struct pli_job *job)
         }
         t->is_over = t->is_exited = false;
         job->n_task += t->is_spawned ? 1 : 0;
-        pli_launcher.ckpt->restart.backs[i] =
-            (struct pli_ckpt_back){ .criu = { .watch = { .fd = -1 }, .report = -1 },
-                                    .from = &m->tasks[i],
-                                    .task = t,
-                                    .out = -1,
-                                    .err = -1,
-                                    .resume_fd = -1 };
+        pli_launcher.ckpt->restart.restored[i] =
+            (struct pli_ckpt_restored){ .criu = { .watch = { .fd = -1 }, .report = -1 },
+                                        .from = &m->tasks[i],
+                                        .task = t,
+                                        .out = -1,
+                                        .err = -1,
+                                        .resume_fd = -1 };
     }
     return true;
 }
@@ -101,14 +101,14 @@ static bool plan(struct pli_job *job)
 static bool wait_free(void)
 {
     uint64_t end = pli_clock_ns() + (uint64_t)FREE_MS * PLI_MS;
-    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back;) {
-        if (kill(pli_launcher.ckpt->restart.backs[i].from->pid, 0) != 0 && errno == ESRCH) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored;) {
+        if (kill(pli_launcher.ckpt->restart.restored[i].from->pid, 0) != 0 && errno == ESRCH) {
             i++;
         } else if (pli_clock_ns() > end) {
             pli_say("rank %u had the process number %d, which another process has now: the job "
                     "cannot be restarted while that runs. Is the job itself still running?",
-                    pli_launcher.ckpt->restart.backs[i].from->row,
-                    pli_launcher.ckpt->restart.backs[i].from->pid);
+                    pli_launcher.ckpt->restart.restored[i].from->row,
+                    pli_launcher.ckpt->restart.restored[i].from->pid);
             return false;
         } else {
             poll(NULL, 0, LOOK_MS);
@@ -117,10 +117,10 @@ static bool wait_free(void)
     return true;
 }
 
-static bool start(struct pli_job *job, struct pli_ckpt_back *b)
+static bool start(struct pli_job *job, struct pli_ckpt_restored *b)
 {
     char log[32];
-    struct pli_criu_back back = {
+    struct pli_criu_restore_plan back = {
         .dir = b->images,
         .work = pli_launcher.ckpt->restart.work,
         .log = log,
@@ -142,7 +142,7 @@ static bool start(struct pli_job *job, struct pli_ckpt_back *b)
     return b->is_started;
 }
 
-static void images_of(const struct pli_job *job, const struct pli_ckpt_back *b, char *to,
+static void images_of(const struct pli_job *job, const struct pli_ckpt_restored *b, char *to,
                       size_t cap)
 {
     snprintf(to, cap, "%s/rank.%u", job->from->dir, b->from->row);
@@ -151,15 +151,15 @@ static void images_of(const struct pli_job *job, const struct pli_ckpt_back *b, 
 // All files are as they were, or are made so; none is changed before all were looked at.
 static bool prepare_files(const struct pli_job *job)
 {
-    static const enum pli_restart_stage stages[] = { PLI_RESTART_LOOK, PLI_RESTART_CUT,
+    static const enum pli_restart_stage stages[] = { PLI_RESTART_FIND, PLI_RESTART_TRUNCATE,
                                                      PLI_RESTART_CHECK };
     char dir[PATH_MAX + 32];
     bool is_good = true;
     for (size_t s = 0; s < sizeof stages / sizeof *stages; s++) {
-        for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back && is_good; i++) {
-            images_of(job, &pli_launcher.ckpt->restart.backs[i], dir, sizeof dir);
+        for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored && is_good; i++) {
+            images_of(job, &pli_launcher.ckpt->restart.restored[i], dir, sizeof dir);
             is_good =
-                pli_restart_files(dir, pli_launcher.ckpt->restart.backs[i].from->row, stages[s]);
+                pli_restart_files(dir, pli_launcher.ckpt->restart.restored[i].from->row, stages[s]);
         }
     }
     return is_good;
@@ -169,34 +169,34 @@ static bool prepare_files(const struct pli_job *job)
 static bool prepare_ghosts(const struct pli_job *job)
 {
     char dir[PATH_MAX + 32];
-    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored; i++) {
         char to[PATH_MAX];
-        images_of(job, &pli_launcher.ckpt->restart.backs[i], dir, sizeof dir);
+        images_of(job, &pli_launcher.ckpt->restart.restored[i], dir, sizeof dir);
         if (!pli_restart_ghosts(dir, pli_launcher.ckpt->restart.work, to,
-                                &pli_launcher.ckpt->restart.backs[i].is_alone)) {
+                                &pli_launcher.ckpt->restart.restored[i].is_alone)) {
             pli_say("rank %u had files without a name, for which no folder can be made in %s: %s",
-                    pli_launcher.ckpt->restart.backs[i].from->row, pli_launcher.ckpt->restart.work,
-                    strerror(errno));
+                    pli_launcher.ckpt->restart.restored[i].from->row,
+                    pli_launcher.ckpt->restart.work, strerror(errno));
             return false;
         }
-        pli_launcher.ckpt->restart.backs[i].images = pli_say_need(strdup(to));
+        pli_launcher.ckpt->restart.restored[i].images = pli_say_need(strdup(to));
     }
     return true;
 }
 
 // Whether it may be restored beside those that are.
-static bool may_begin(const struct pli_ckpt_back *b, uint32_t n_begun)
+static bool may_begin(const struct pli_ckpt_restored *b, uint32_t n_begun)
 {
     bool is = true;
     for (uint32_t i = 0; i < n_begun && b->is_alone; i++) {
-        is = is && !(pli_launcher.ckpt->restart.backs[i].is_alone &&
-                     pli_launcher.ckpt->restart.backs[i].criu.pid > 0);
+        is = is && !(pli_launcher.ckpt->restart.restored[i].is_alone &&
+                     pli_launcher.ckpt->restart.restored[i].criu.pid > 0);
     }
     return is;
 }
 
 // False with a message: it cannot be.
-static bool begin(struct pli_job *job, struct pli_ckpt_back *b)
+static bool begin(struct pli_job *job, struct pli_ckpt_restored *b)
 {
     if (!start(job, b)) {
         pli_say("CRIU cannot be started: %s", strerror(errno));
@@ -206,7 +206,7 @@ static bool begin(struct pli_job *job, struct pli_ckpt_back *b)
 }
 
 // How one attempt ended. False with a message: badly.
-static bool collect(struct pli_ckpt_back *b)
+static bool collect(struct pli_ckpt_restored *b)
 {
     int status = 0;
     char log[PATH_MAX + 32], reason[300];
@@ -241,20 +241,21 @@ static bool restore(struct pli_job *job, int signals)
     long n_most = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t n_next = 0, n_done = 0;
     bool is_good = true;
-    while (is_good && n_done < pli_launcher.ckpt->restart.n_back) {
+    while (is_good && n_done < pli_launcher.ckpt->restart.n_restored) {
         struct pollfd p[64 + 1] = { { .fd = signals, .events = POLLIN } };
-        struct pli_ckpt_back *who[64 + 1];
+        struct pli_ckpt_restored *who[64 + 1];
         int n = 1;
         for (uint32_t i = 0; i < n_next; i++) {
-            if (pli_launcher.ckpt->restart.backs[i].criu.pid > 0) {
-                who[n] = &pli_launcher.ckpt->restart.backs[i];
-                p[n++] = (struct pollfd){ .fd = pli_launcher.ckpt->restart.backs[i].criu.watch.fd,
-                                          .events = POLLIN };
+            if (pli_launcher.ckpt->restart.restored[i].criu.pid > 0) {
+                who[n] = &pli_launcher.ckpt->restart.restored[i];
+                p[n++] =
+                    (struct pollfd){ .fd = pli_launcher.ckpt->restart.restored[i].criu.watch.fd,
+                                     .events = POLLIN };
             }
         }
-        if (n <= n_most && n <= 64 && n_next < pli_launcher.ckpt->restart.n_back &&
-            may_begin(&pli_launcher.ckpt->restart.backs[n_next], n_next)) {
-            is_good = begin(job, &pli_launcher.ckpt->restart.backs[n_next++]);
+        if (n <= n_most && n <= 64 && n_next < pli_launcher.ckpt->restart.n_restored &&
+            may_begin(&pli_launcher.ckpt->restart.restored[n_next], n_next)) {
+            is_good = begin(job, &pli_launcher.ckpt->restart.restored[n_next++]);
             continue;
         }
         poll(p, (nfds_t)n, -1);
@@ -272,17 +273,17 @@ static bool restore(struct pli_job *job, int signals)
 }
 
 // Our number for a restored process.
-static pid_t pid_of(const struct pli_ckpt_back *b)
+static pid_t pid_of(const struct pli_ckpt_restored *b)
 {
     return pli_pidns_is_open() ? pli_pidns_find(b->from->pid) : b->from->pid;
 }
 
 static void kill_all(void)
 {
-    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
-        pli_helper_kill(&pli_launcher.ckpt->restart.backs[i].criu);
-        pid_t pid = pli_launcher.ckpt->restart.backs[i].is_there
-                        ? pid_of(&pli_launcher.ckpt->restart.backs[i])
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored; i++) {
+        pli_helper_kill(&pli_launcher.ckpt->restart.restored[i].criu);
+        pid_t pid = pli_launcher.ckpt->restart.restored[i].is_there
+                        ? pid_of(&pli_launcher.ckpt->restart.restored[i])
                         : 0;
         if (pid > 0) {
             kill(pid, SIGKILL);
@@ -293,16 +294,16 @@ static void kill_all(void)
 
 static bool adopt(struct pli_job *job)
 {
-    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
-        struct pli_proc_task *t = pli_launcher.ckpt->restart.backs[i].task;
-        t->pid = pid_of(&pli_launcher.ckpt->restart.backs[i]);
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored; i++) {
+        struct pli_proc_task *t = pli_launcher.ckpt->restart.restored[i].task;
+        t->pid = pid_of(&pli_launcher.ckpt->restart.restored[i]);
         t->watch.fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
         if (t->watch.fd < 0) {
             pli_say("rank %u was restored and is gone: %s", t->rank, strerror(errno));
             return false;
         }
-        pli_launch_watch(job, t, pli_launcher.ckpt->restart.backs[i].out,
-                         pli_launcher.ckpt->restart.backs[i].err);
+        pli_launch_watch(job, t, pli_launcher.ckpt->restart.restored[i].out,
+                         pli_launcher.ckpt->restart.restored[i].err);
         pli_supervisor_follow(t);
     }
     for (uint32_t i = 0; i < job->n_first; i++) {
@@ -325,7 +326,7 @@ void pli_restart_resize(struct pli_job *job)
     if (job->restart_n == 0 || job->restart_n == n) {
         return;
     }
-    if (o->elastic_max == 0) { // nobody said how many it may have
+    if (o->elastic_max == 0) { // no limit of ranks was given
         o->elastic_min = n < ask.n ? n : ask.n;
         o->elastic_max = n > ask.n ? n : ask.n;
         pli_say("the job had %u ranks and is resized to %u, which the program must follow as after "
@@ -356,10 +357,10 @@ static bool offer_state(struct pli_job *job)
 
 void pli_restart_call_all(void)
 {
-    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
-        pli_ckpt_resume_call(pli_launcher.ckpt->restart.backs[i].task,
-                             pli_launcher.ckpt->restart.backs[i].resume_fd);
-        pli_launcher.ckpt->restart.backs[i].resume_fd = -1;
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored; i++) {
+        pli_ckpt_resume_call(pli_launcher.ckpt->restart.restored[i].task,
+                             pli_launcher.ckpt->restart.restored[i].resume_fd);
+        pli_launcher.ckpt->restart.restored[i].resume_fd = -1;
     }
 }
 
@@ -379,9 +380,9 @@ static pid_t last_pid(void)
 {
     enum { THREADS = 1000 };
     pid_t last = 0;
-    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
-        last = pli_launcher.ckpt->restart.backs[i].from->pid > last
-                   ? pli_launcher.ckpt->restart.backs[i].from->pid
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored; i++) {
+        last = pli_launcher.ckpt->restart.restored[i].from->pid > last
+                   ? pli_launcher.ckpt->restart.restored[i].from->pid
                    : last;
     }
     return last + THREADS;
@@ -393,9 +394,9 @@ static bool make_work(const struct pli_job *job)
     struct pli_ckpt_restart *all = &pli_launcher.ckpt->restart;
     char parent[PATH_MAX];
     snprintf(parent, sizeof parent, "%.*s%s", PATH_MAX - 8, job->from->dir,
-             job->opt.takes
+             job->opt.takes_moved
                  ? ""
-                 : pli_launcher.ckpt->role->ranks->up); // the former is seen by nobody else
+                 : pli_launcher.ckpt->role->ranks->up); // no other process sees the former
     pli_ckpt_temp(all->work, parent, getpid(), "restart");
     if (mkdir(all->work, 0700) != 0) {
         pli_say("%s cannot be made, for the messages of CRIU: %s", all->work, strerror(errno));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks at owner and mode.
+// Checks by owner and mode whether other users can change a checkpoint.
 #include "launcher/ckpt/restart_trust.h"
 
 #include "launcher/base/launcher.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define INSTEAD "a checkpoint says which commands are run, so nobody else may change it"
+#define INSTEAD "a checkpoint says which commands are run, so no other user may change it"
 
 static bool is_safe(const char *path, char *why)
 {
@@ -37,7 +37,7 @@ static bool is_safe(const char *path, char *why)
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_guarded) {
         snprintf(why, PLI_CKPT_WHY,
                  "%.200s may be written by other users (mode %o); " INSTEAD
-                 " (chmod go-w it, if nobody has)",
+                 " (chmod go-w it, if no other user has)",
                  path, (unsigned)st.st_mode & 07777);
         return false;
     }

@@ -20,7 +20,7 @@ void pli_daemon_send(uint16_t kind, uint16_t flag, uint32_t a, const void *data,
     pli_dlink_send(&daemon->up, &f);
 }
 
-static void send_case(const struct pli_case *c, bool is_beside)
+static void send_failure(const struct pli_rank_failure *c, bool is_beside)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_pack p = { 0 };
@@ -29,39 +29,40 @@ static void send_case(const struct pli_case *c, bool is_beside)
     pli_pack_u32(&p, (uint32_t)c->number);
     pli_pack_u32(&p, c->state);
     pli_pack_text(&p, c->why);
-    // Those that came later are known by their numbers among the jobs that IMPI has joined, too.
+    // Processes that were started later are known by their numbers among the jobs that IMPI has
+    // joined, too.
     uint32_t rank = job->node.rows[c->row].index - (c->task->is_spawned ? 0 : job->base);
-    pli_daemon_send(PLI_DLINK_CASE, is_beside, rank, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_FAILURE, is_beside, rank, p.data, p.len);
     pli_pack_fini(&p);
 }
 
-static void send_cases(const struct pli_case *c)
+static void send_failures(const struct pli_rank_failure *c)
 {
     struct pli_job *job = pli_launcher.job;
     const struct pli_proc_task *t = c->task;
-    send_case(c, false);
+    send_failure(c, false);
     for (uint32_t r = t->first; t->is_over && r < t->first + t->n; r++) {
-        struct pli_case beside = *c;
+        struct pli_rank_failure beside = *c;
         beside.row = r;
         beside.state = atomic_load(&job->node.rows[r].state);
         if (r != c->row && beside.state == PLI_NODE_RUNNING) {
-            send_case(&beside, true);
+            send_failure(&beside, true);
         }
     }
 }
 
 // mpiexec decides; only what it would write into the row is written here.
-void pli_daemon_report(const struct pli_case *c)
+void pli_daemon_report(const struct pli_rank_failure *c)
 {
     struct pli_job *job = pli_launcher.job;
-    send_cases(c);
+    send_failures(c);
     if (job->opt.on_failure == PLI_FAIL_CONTINUE && c->state == PLI_NODE_RUNNING) {
         job->node.rows[c->row].abort_code = pli_failure_text_status(c);
         pli_node_set_state(&job->node, c->row, PLI_NODE_ABORTED);
     }
 }
 
-void pli_daemon_look(void)
+void pli_daemon_report_changes(void)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_daemon *daemon = pli_launcher.daemon;

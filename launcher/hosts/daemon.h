@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pli_case;
+struct pli_rank_failure;
 
 // Tell mpiexec.
 void pli_daemon_send(uint16_t kind, uint16_t flag, uint32_t a, const void *data, size_t len);
 // Tell what is new about the ranks here, and what they have made.
-void pli_daemon_look(void);
+void pli_daemon_report_changes(void);
 // Something happened to a rank here.
-void pli_daemon_report(const struct pli_case *c);
+void pli_daemon_report(const struct pli_rank_failure *c);
 
 #endif

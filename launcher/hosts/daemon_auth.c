@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listening. A caller who has not proved anything costs a descriptor, so there are bounds: on how
-// many have not said a valid hello, for one source and for all, and on how long they take. Who has
-// said one is of the job, and is never hung up on in favour of others.
+// Listens for daemons. A caller that has not proved anything costs a descriptor, so there are
+// limits: on how many have not sent a valid hello, for one source and for all, and on how long they
+// take. A caller that has sent one is of the job, and is never dropped in favour of others.
 #include "launcher/hosts/daemon_auth.h"
 
 #include "launcher/base/launcher.h"
@@ -83,9 +83,9 @@ static unsigned count_source(const unsigned char *source)
     return n;
 }
 
-// Hang up on the oldest of those who have said nothing of worth: of this source, or of the source
-// that has the most. False: there is none.
-static bool evict(const unsigned char *source)
+// Drop the oldest caller that has not sent a valid hello: of this source, or of the source that has
+// the most. False: there is none.
+static bool drop_oldest(const unsigned char *source)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     struct pli_daemon_auth_caller *oldest = NULL;
@@ -139,7 +139,7 @@ static bool is_ours(const struct pli_daemon_auth_caller *k)
     return memcmp(here.bytes, loop.bytes, sizeof here.bytes) == 0;
 }
 
-// Nobody else is at it with the same hello, which may have been overheard.
+// No other caller has sent the same hello, which may have been overheard.
 static bool is_first(const struct pli_daemon_auth_caller *me)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
@@ -164,9 +164,9 @@ static void let_in(struct pli_daemon_auth_caller *k)
     explicit_bzero(&keys, sizeof keys);
 }
 
-// Read what has come. Exactly the bytes of the handshake: what follows is for who gets the
-// connection.
-static void knock_fire(struct pli_watch *w, uint32_t events)
+// Read what has come. Exactly the bytes of the handshake: what follows is for the code that gets
+// the connection.
+static void handshake_fire(struct pli_watch *w, uint32_t events)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     (void)events;
@@ -199,7 +199,7 @@ static void knock_fire(struct pli_watch *w, uint32_t events)
     }
 }
 
-static struct pli_daemon_auth_caller *new_knock(void)
+static struct pli_daemon_auth_caller *new_caller(void)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     struct pli_daemon_auth_caller *k = self->callers;
@@ -233,16 +233,16 @@ static void begin(int fd)
     unsigned char source[16];
     source_of(fd, source);
     if (count_source(source) >= MAX_SOURCE) {
-        evict(source);
+        drop_oldest(source);
     } else if (self->n_silent >= MAX_SILENT) {
-        evict(NULL);
+        drop_oldest(NULL);
     }
-    struct pli_daemon_auth_caller *k = new_knock();
+    struct pli_daemon_auth_caller *k = new_caller();
     if (k == NULL) {
         close(fd);
         return;
     }
-    k->watch = (struct pli_watch){ .fd = fd, .fire = knock_fire };
+    k->watch = (struct pli_watch){ .fd = fd, .fire = handshake_fire };
     memcpy(k->source, source, sizeof source);
     k->since = pli_clock_ns();
     k->is_greeted = false;
@@ -252,7 +252,7 @@ static void begin(int fd)
         pli_loop_timer(&self->timer, (uint64_t)TICK_MS * PLI_MS);
     }
     pli_loop_watch(&k->watch, EPOLLIN);
-    knock_fire(&k->watch, EPOLLIN); // a caller of ours speaks at once, and often has by now
+    handshake_fire(&k->watch, EPOLLIN); // a caller of ours speaks at once, and often has by now
 }
 
 static void listener_fire(struct pli_watch *w, uint32_t events)
@@ -262,7 +262,7 @@ static void listener_fire(struct pli_watch *w, uint32_t events)
         int fd = pli_accept_one(w);
         if (fd < 0) {
             if (pli_loop_events(w) == 0 &&
-                evict(NULL)) { // for want of a descriptor: there is one again
+                drop_oldest(NULL)) { // for want of a descriptor: there is one again
                 pli_loop_watch(w, EPOLLIN);
             }
             return;

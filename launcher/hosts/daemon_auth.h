@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How daemons and mpiexec find each other: one listens, the other calls, and both prove that they
-// know the secret of the job before anything else is said.
+// Connects daemons and mpiexec: one listens, the other calls, and both prove that they know the
+// secret of the job before anything else is sent.
 #ifndef PLI_LAUNCHER_DAEMON_AUTH_H
 #define PLI_LAUNCHER_DAEMON_AUTH_H
 
@@ -30,9 +30,9 @@ int pli_daemon_auth_call(const struct pli_daemon_addr *place, const unsigned cha
 
 // What may have happened, in `why`.
 #define PLI_DAEMON_AUTH_OWN "not tried, it is this host's own"
-#define PLI_DAEMON_AUTH_SILENT "it connects, but nobody answers"
+#define PLI_DAEMON_AUTH_SILENT "it connects, but there is no answer"
 #define PLI_DAEMON_AUTH_HUNG_UP "it connects, but hangs up"
-#define PLI_DAEMON_AUTH_NOT_OURS "who listens there is not of this job"
+#define PLI_DAEMON_AUTH_NOT_OURS "the listener there is not of this job"
 
 struct pli_daemon_auth_caller;
 

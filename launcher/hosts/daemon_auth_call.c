@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calling: all addresses at once, each with a handshake of its own. One that is silent, or is
-// somebody else's, keeps nobody from the one that is right.
+// Calls a listener at all of its addresses at once, each with a handshake of its own. An address
+// that is silent, or belongs to another host, does not delay the right one.
 #include "base/clock.h"
 #include "boot/address.h"
 #include "launcher/hosts/daemon_auth.h"
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    CONNECT_MS = 5000, // while nobody has even connected
+    CONNECT_MS = 5000, // while no address has even connected
     ANSWER_MS = 20000, // once one has: a listener with many callers takes its time
     AGAIN_MS = 100,    // after the listener hung up: it had no room for us
     N_ADDR = PLI_NODE_N_ADDR + 1

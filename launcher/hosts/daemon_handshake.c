@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HMAC-SHA256 under the secret of the job, over a word for what is said and all that was said.
+// Makes and checks the messages of the handshake: HMAC-SHA256 under the secret of the job, over a
+// label of the message and all messages so far.
 #include "launcher/hosts/daemon_handshake.h"
 
 #include "base/sha256.h"
@@ -18,7 +19,7 @@ enum {
 
 static const char magic[9] = PLI_DAEMON_HANDSHAKE_MAGIC;
 
-// The word keeps hashes of one purpose from being used for another; it is as long for all.
+// The label keeps hashes of one purpose from being used for another; all labels have one length.
 static void sign(const struct pli_daemon_handshake_known *k, const char *word,
                  const struct pli_daemon_handshake *h, size_t reply_len, unsigned char *out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a daemon that calls mpiexec (or another daemon) and the one who listens prove to each other
-// that they know the secret of the job. Three messages of fixed size, little-endian:
+// The handshake by which a daemon that calls mpiexec (or another daemon) and the listener prove to
+// each other that they know the secret of the job. Three messages of fixed size, little-endian:
 //
 //     caller    hello  a random number, the address it called, what it can do; keyed hash of that
 //     listener  reply  a random number, what is used from here on; keyed hash of that and the hello

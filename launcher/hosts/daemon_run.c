@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a daemon: read the job from standard input, call mpiexec, run the tasks, and end when
+// Runs a daemon: it reads the job from standard input, calls mpiexec, runs the tasks, and ends when
 // mpiexec says so or is gone.
 #include "launcher/hosts/daemon_run.h"
 
@@ -64,7 +64,7 @@ static void leave_early(int status)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_daemon *daemon = pli_launcher.daemon;
-    if (job->opt.joins && daemon->has_begun) {
+    if (job->opt.is_joining && daemon->has_begun) {
         daemon->is_leaving = true; // the others go on without this host
         return;
     }
@@ -96,7 +96,7 @@ static void look(struct pli_timer *t)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_daemon *daemon = pli_launcher.daemon;
-    pli_daemon_look();
+    pli_daemon_report_changes();
     if (++daemon->n_look % STUCK_EVERY == 0 && job->opt.on_deadlock != PLI_DEADLOCK_IGNORE) {
         tell_stuck(0);
     }
@@ -139,7 +139,7 @@ static void take_world(struct pli_unpack *u)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_answer a = { 0 };
-    pli_spawn_daemon_settle();
+    pli_spawn_daemon_commit();
     if (!pli_world_version_take(job, u, &a)) {
         pli_say("host %s: the new version of the world cannot be taken up: %s",
                 job->hosts[job->here].name, a.text);
@@ -147,11 +147,11 @@ static void take_world(struct pli_unpack *u)
     }
 }
 
-static void take_past(struct pli_unpack *u)
+static void take_replay(struct pli_unpack *u)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_daemon *daemon = pli_launcher.daemon;
-    pli_fault("daemon_join_past", job->here);
+    pli_fault("daemon_join_replay", job->here);
     if (daemon->is_running) {
         pli_join_replay_take(job, u);
     }
@@ -182,7 +182,7 @@ static void show(void)
     if (daemon->is_running) {
         pli_status_pack_pack_rows(&job->node, &p);
     }
-    pli_daemon_send(PLI_DLINK_PICTURE, 0, 0, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_STATUS, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -211,7 +211,7 @@ static void hear_mine(const struct pli_dframe *f)
     case PLI_DLINK_ROUND:
         tell_stuck(f->a);
         break;
-    case PLI_DLINK_SHOW:
+    case PLI_DLINK_GET_STATUS:
         show();
         break;
     case PLI_DLINK_SETS:
@@ -225,11 +225,11 @@ static void hear_mine(const struct pli_dframe *f)
     case PLI_DLINK_ANSWER:
         pli_rank_request_answered(f->a, f->data, f->len);
         break;
-    case PLI_DLINK_COMING:
+    case PLI_DLINK_EXPECT:
         pli_spawn_daemon_coming(job, f);
         pli_loop_timer(&daemon->look_timer, (uint64_t)LOOK_MS * PLI_MS);
         break;
-    case PLI_DLINK_GO:
+    case PLI_DLINK_START_LATER:
         pli_spawn_daemon_go(job, f);
         break;
     case PLI_DLINK_DROP:
@@ -246,17 +246,17 @@ static void hear_mine(const struct pli_dframe *f)
             pli_failure_news_unpack(job, f->data, f->len);
         }
         break;
-    case PLI_DLINK_SAVE:
+    case PLI_DLINK_CKPT:
         pli_launcher.ckpt_hooks->hear_save(job, &u);
         break;
-    case PLI_DLINK_STEP:
+    case PLI_DLINK_CKPT_STEP:
         pli_launcher.ckpt_hooks->hear_step(job, f);
         break;
-    case PLI_DLINK_PLACE:
+    case PLI_DLINK_ADDRESS:
         pli_host_table_place(job, f->a, &u);
         break;
-    case PLI_DLINK_PAST:
-        take_past(&u);
+    case PLI_DLINK_REPLAY:
+        take_replay(&u);
         break;
     case PLI_DLINK_QUIT:
         daemon->is_leaving = true;
@@ -388,13 +388,13 @@ void pli_daemon_run_prepare(struct pli_job *job)
     pli_launcher.ckpt_hooks->check_dir(job, daemon->spec.job_id);
     pli_launcher.ckpt_hooks->read_restart(job);
     for (uint32_t a = 0; a < job->n_app; a++) {
-        bool is_used = job->n_task == 0; // by those who come later
+        bool is_used = job->n_task == 0; // by processes that are started later
         for (uint32_t i = 0; i < job->n_task; i++) {
             is_used |= job->tasks[i].app == &job->apps[a];
         }
-        pli_environment_adopt(&job->apps[a]); // processes that come later have it too
+        pli_environment_adopt(&job->apps[a]); // processes that are started later have it too
         if (is_used) {
-            pli_program_find(&job->apps[a], job->opt.takes_foreign);
+            pli_program_find(&job->apps[a], &job->opt);
         }
     }
     pli_binding_plan(job);
@@ -457,7 +457,7 @@ static void leave(void)
     pli_image_transfer_close();
     pli_watchdog_stop();
     pli_impi_agent_end();
-    // Those below have heard it too; what they say until they are gone is not worth hearing.
+    // The daemons below leave too; their frames until they are gone do not matter.
     for (uint32_t i = 0; i < daemon->n_below; i++) {
         pli_dlink_drain(&daemon->below[i], DRAIN_MS);
     }
@@ -521,12 +521,12 @@ int pli_daemon_run_main(struct pli_job *job, char **argv)
     if (daemon->signals < 0 || !pli_loop_init() || !start_below()) {
         return 1;
     }
-    if (job->opt.joins) {
+    if (job->opt.is_joining) {
         pli_fault("daemon_join_call", job->here);
     }
     int fd = pli_daemon_auth_call(&daemon->spec.place, daemon->spec.secret,
-                                  daemon->spec.pass != 0 ? daemon->spec.pass : job->here, &keys,
-                                  why, sizeof why);
+                                  daemon->spec.join_id != 0 ? daemon->spec.join_id : job->here,
+                                  &keys, why, sizeof why);
     if (fd < 0) {
         fprintf(stderr, "%s\n", why);
         pli_ssh_end();
@@ -537,7 +537,7 @@ int pli_daemon_run_main(struct pli_job *job, char **argv)
     pli_say_through(say_up);
     pli_say_at_exit(leave_early);
     pli_launcher.role->plan(job);
-    if (job->opt.takes && !wait_for_ranks()) {
+    if (job->opt.takes_moved && !wait_for_ranks()) {
         leave();
         return 0;
     }
@@ -549,7 +549,7 @@ int pli_daemon_run_main(struct pli_job *job, char **argv)
         return 1;
     }
     pli_on_failure_begin(job);
-    if (job->opt.joins) {
+    if (job->opt.is_joining) {
         pli_fault("daemon_join_hello", job->here);
     }
     say_hello();

@@ -24,7 +24,7 @@ enum {
     F_TELLS = 8,
     F_WATCH = 16,
     F_STATE = 32,
-    F_TAKES = 64,
+    F_TAKES_MOVED = 64,
     F_MOVABLE = 128,
     F_JOINS = 256,
     F_FOREIGN = 512
@@ -71,12 +71,13 @@ static void write_options(struct pli_pack *p, const struct pli_options *o)
     uint32_t flags = (o->is_verbose ? F_VERBOSE : 0) | (o->is_report ? F_REPORT : 0) |
                      (o->is_line ? F_LINE : 0) | (o->is_resize_error ? F_TELLS : 0) |
                      (o->on_deadlock != PLI_DEADLOCK_IGNORE ? F_WATCH : 0) |
-                     (o->is_state ? F_STATE : 0) | (o->takes ? F_TAKES : 0) |
-                     (o->is_movable ? F_MOVABLE : 0) | (o->joins ? F_JOINS : 0) |
+                     (o->is_state ? F_STATE : 0) | (o->takes_moved ? F_TAKES_MOVED : 0) |
+                     (o->is_movable ? F_MOVABLE : 0) | (o->is_joining ? F_JOINS : 0) |
                      (o->takes_foreign ? F_FOREIGN : 0);
     pli_pack_u32(p, flags);
     pli_pack_u32(p, (uint32_t)o->on_failure);
-    pli_pack_u64(p, (uint64_t)o->feed);
+    pli_pack_u32(p, (uint32_t)o->abi);
+    pli_pack_u64(p, (uint64_t)o->stdin_rank);
     pli_pack_text(p, o->bind);
     pli_pack_text(p, o->map);
     pli_pack_u32(p, o->upc_groups);
@@ -100,7 +101,7 @@ void pli_daemon_spec_make(struct pli_daemon_spec *spec, const struct pli_job *jo
     pli_pack_u64(p, spec->job_id);
     pli_pack_u32(p, spec->tree.fan);
     pli_pack_u32(p, spec->tree.n);
-    pli_pack_u32(p, spec->pass);
+    pli_pack_u32(p, spec->join_id);
     char *none[] = { NULL };
     pli_pack_texts(p, spec->launcher != NULL ? spec->launcher : none);
     pli_pack_text(p, spec->agent);
@@ -187,11 +188,12 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
     o->on_failure = (enum pli_on_failure)pli_unpack_u32(u);
     o->on_deadlock = (flags & F_WATCH) != 0 ? PLI_DEADLOCK_REPORT : PLI_DEADLOCK_IGNORE;
     o->is_state = (flags & F_STATE) != 0;
-    o->takes = (flags & F_TAKES) != 0;
+    o->takes_moved = (flags & F_TAKES_MOVED) != 0;
     o->is_movable = (flags & F_MOVABLE) != 0;
     o->takes_foreign = (flags & F_FOREIGN) != 0;
-    o->joins = (flags & F_JOINS) != 0;
-    o->feed = (int64_t)pli_unpack_u64(u);
+    o->is_joining = (flags & F_JOINS) != 0;
+    o->abi = (enum pli_abi)pli_unpack_u32(u);
+    o->stdin_rank = (int64_t)pli_unpack_u64(u);
     o->bind = pli_unpack_text(u);
     o->map = pli_unpack_text(u);
     o->upc_groups = pli_unpack_u32(u);
@@ -266,7 +268,7 @@ static void read_body(struct pli_unpack *u, struct pli_daemon_spec *spec, struct
     spec->job_id = pli_unpack_u64(u);
     spec->tree.fan = pli_unpack_u32(u);
     spec->tree.n = pli_unpack_u32(u);
-    spec->pass = pli_unpack_u32(u);
+    spec->join_id = pli_unpack_u32(u);
     spec->launcher = pli_unpack_texts(u);
     spec->agent = pli_unpack_text(u);
     job->wdir = pli_unpack_text(u);

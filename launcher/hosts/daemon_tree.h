@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who starts whom: mpiexec the first `fan` hosts, host i the hosts from (i + 1) * fan on, and so
-// forth; hosts that join a running job are all started by mpiexec. What goes to a host takes the
-// same way.
+// Computes which process starts which daemon: mpiexec those of the first `fan` hosts, host i the
+// hosts from (i + 1) * fan on, and so forth; hosts that join a running job are all started by
+// mpiexec. What goes to a host takes the same way.
 #ifndef PLI_LAUNCHER_DAEMON_TREE_H
 #define PLI_LAUNCHER_DAEMON_TREE_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames over a socket that never blocks, each sealed under the keys of the connection.
+// Sends and receives frames over a socket that never blocks, each sealed under the keys of the
+// connection.
 #include "launcher/hosts/dlink.h"
 
 #include "launcher/hosts/daemon_handshake.h"
@@ -113,7 +114,7 @@ static unsigned char *take(struct pli_dlink *l, size_t *at, size_t len)
     if (!pli_protect_open(&l->open, NULL, 0, data, len, data + len)) {
         struct pli_dframe f = { .kind = PLI_DLINK_ALTERED };
         pli_dlink_send(l, &f); // the other way may be whole
-        lose(l, "what came over its connection is not what it sent; somebody between the two hosts "
+        lose(l, "what came over its connection is not what it sent; a system between the two hosts "
                 "altered, repeated, left out or added something");
         return NULL;
     }
@@ -154,7 +155,7 @@ static void parse(struct pli_dlink *l)
                                 .len = len };
         l->has_head = false;
         if (f.kind == PLI_DLINK_ALTERED) {
-            lose(l, "what was sent to it is not what came there; somebody between the two hosts "
+            lose(l, "what was sent to it is not what came there; a system between the two hosts "
                     "altered, repeated, left out or added something");
             break;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files over a socket. Nobody is believed: names and sizes are looked at, and a verdict ends it.
+// Copies files over a socket. The other side is not trusted: names and sizes are checked, and the
+// receiver ends with a verdict.
 #include "launcher/hosts/file_copy.h"
 
 #include "base/fd_wait.h"
@@ -21,7 +22,7 @@
 enum { CHUNK = 1 << 20, REST_MS = 2000 };
 
 // One end of it: the connection, and what goes through.
-struct haul {
+struct transfer {
     struct pli_protect_stream *s;
     const char *dir;
     char *buf; // CHUNK bytes
@@ -30,7 +31,7 @@ struct haul {
     char *why; // PLI_FILE_COPY_WHY bytes
 };
 
-static bool fail(struct haul *h, int error, const char *what, const char *name)
+static bool fail(struct transfer *h, int error, const char *what, const char *name)
 {
     h->error = error != 0 ? error : EPROTO;
     snprintf(h->why, PLI_FILE_COPY_WHY, "%.40s%s%.120s: %.100s", what, name[0] != '\0' ? " " : "",
@@ -41,7 +42,7 @@ static bool fail(struct haul *h, int error, const char *what, const char *name)
 // Sending.
 
 // The receiver speaks once: before all is sent, that something is wrong there.
-static bool send_some(struct haul *h, const void *from, size_t len)
+static bool send_some(struct transfer *h, const void *from, size_t len)
 {
     if (pli_fd_wait_wait(h->s->fd, POLLIN, 0)) {
         return false;
@@ -49,18 +50,18 @@ static bool send_some(struct haul *h, const void *from, size_t len)
     return pli_protect_stream_put(h->s, from, len);
 }
 
-static bool send_head(struct haul *h, const char *name, uint64_t size)
+static bool send_head(struct transfer *h, const char *name, uint64_t size)
 {
     struct {
         struct pli_file_copy_head head;
         char name[PATH_MAX];
     } all = { .head = { htole32((uint32_t)strlen(name)), htole32(h->n_file), htole64(size) } };
     memcpy(all.name, name, strlen(name));
-    // At once: behind the end the verdict may come at any time.
+    // Flushed at once: after the end the verdict may come at any time.
     return send_some(h, &all, sizeof all.head + strlen(name));
 }
 
-static bool send_content(struct haul *h, int file, uint64_t size)
+static bool send_content(struct transfer *h, int file, uint64_t size)
 {
     while (size > 0) {
         ssize_t n = read(file, h->buf, size < CHUNK ? (size_t)size : CHUNK);
@@ -76,7 +77,7 @@ static bool send_content(struct haul *h, int file, uint64_t size)
     return true;
 }
 
-static bool send_file(struct haul *h, int dir, const char *name)
+static bool send_file(struct transfer *h, int dir, const char *name)
 {
     struct stat st;
     int file = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -93,7 +94,7 @@ static bool send_file(struct haul *h, int dir, const char *name)
     return h->error == 0;
 }
 
-static bool send_folder(struct haul *h, int dir, const char *prefix)
+static bool send_folder(struct transfer *h, int dir, const char *prefix)
 {
     char name[PATH_MAX];
     struct stat st;
@@ -119,7 +120,7 @@ static bool send_folder(struct haul *h, int dir, const char *prefix)
 }
 
 // What the other side says counts, if it says anything: it may be why nothing could be sent.
-static bool hear_verdict(struct haul *h)
+static bool hear_verdict(struct transfer *h)
 {
     struct pli_file_copy_verdict v;
     shutdown(h->s->fd, SHUT_WR);
@@ -136,7 +137,7 @@ static bool hear_verdict(struct haul *h)
 
 bool pli_file_copy_send(struct pli_protect_stream *s, const char *dir, char *why)
 {
-    struct haul h = { .s = s, .dir = dir, .buf = malloc(CHUNK), .why = why };
+    struct transfer h = { .s = s, .dir = dir, .buf = malloc(CHUNK), .why = why };
     int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (h.buf == NULL || at < 0) {
         fail(&h, errno, "cannot be read:", dir);
@@ -172,7 +173,7 @@ static bool is_name(const char *name, size_t len)
     return len > 0 && n_slash <= 1;
 }
 
-static bool receive_content(struct haul *h, int file, uint64_t size, const char *name)
+static bool receive_content(struct transfer *h, int file, uint64_t size, const char *name)
 {
     // A disk that is too small says so before, where it can.
     if (size > 0 && fallocate(file, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) != 0 &&
@@ -196,7 +197,7 @@ static bool receive_content(struct haul *h, int file, uint64_t size, const char 
     return true;
 }
 
-static bool receive_file(struct haul *h, int dir, const char *name, uint64_t size)
+static bool receive_file(struct transfer *h, int dir, const char *name, uint64_t size)
 {
     char folder[PLI_FILE_COPY_NAME + 1];
     snprintf(folder, sizeof folder, "%.*s", (int)strcspn(name, "/"), name);
@@ -215,7 +216,7 @@ static bool receive_file(struct haul *h, int dir, const char *name, uint64_t siz
 }
 
 // One more file. False: there are no more, or it is wrong (h->error).
-static bool receive_one(struct haul *h, int dir)
+static bool receive_one(struct transfer *h, int dir)
 {
     struct pli_file_copy_head head;
     char name[PLI_FILE_COPY_NAME + 1];
@@ -241,7 +242,7 @@ static bool receive_one(struct haul *h, int dir)
 }
 
 // Say how it went. What was not read is read first, or the answer would be lost with it.
-static void give_verdict(struct haul *h)
+static void give_verdict(struct transfer *h)
 {
     struct pli_file_copy_verdict v = { .error = htole32((uint32_t)h->error) };
     snprintf(v.why, sizeof v.why, "%s", h->error != 0 ? h->why : "");
@@ -256,7 +257,7 @@ static void give_verdict(struct haul *h)
 bool pli_file_copy_receive(struct pli_protect_stream *s, const char *dir, char *why)
 {
     char magic[8];
-    struct haul h = { .s = s, .dir = dir, .buf = malloc(CHUNK), .why = why };
+    struct transfer h = { .s = s, .dir = dir, .buf = malloc(CHUNK), .why = why };
     int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (h.buf == NULL || at < 0) {
         fail(&h, errno, "cannot be used:", dir);

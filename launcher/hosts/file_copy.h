@@ -12,7 +12,7 @@
 // All are there when it is true; else a sentence is in `why` (PLI_FILE_COPY_WHY bytes).
 bool pli_file_copy_send(struct pli_protect_stream *s, const char *dir, char *why);
 
-// Into a directory that nobody else may write. Whatever comes, nothing is made outside of it, and
+// Into a directory that no other user may write. Whatever comes, nothing is made outside of it, and
 // no file is there already; when it is false what was received is of no use.
 bool pli_file_copy_receive(struct pli_protect_stream *s, const char *dir, char *why);
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define PLI_FILE_COPY_MAGIC "PLIHAUL\1"
+#define PLI_FILE_COPY_MAGIC "PLICOPY\1"
 
 enum { PLI_FILE_COPY_NAME = 120, PLI_FILE_COPY_FILES = 1 << 20, PLI_FILE_COPY_WHY = 300 };
 

@@ -25,7 +25,7 @@ void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, cons
     }
 }
 
-void pli_head_took(struct pli_output_lines *s, size_t n)
+void pli_head_credit(struct pli_output_lines *s, size_t n)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_pack p = { 0 };
@@ -66,7 +66,7 @@ void pli_head_add(struct pli_proc_task *t)
     job->n_started++;
     job->hosts[t->host].n_task++;
     job->hosts[t->host].n_rank += t->n;
-    pli_launch_open_remote(job, t, pli_head_took);
+    pli_launch_open_remote(job, t, pli_head_credit);
 }
 
 void pli_head_admit(void)

@@ -174,14 +174,14 @@ static void lose(uint32_t host, const char *why)
     }
 }
 
-static void hear_case(struct pli_unpack *u, uint32_t rank, bool is_beside)
+static void hear_failure(struct pli_unpack *u, uint32_t rank, bool is_beside)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_proc_task *t = pli_job_task_of(job, rank);
     if (t == NULL || t->is_dropped) {
         return;
     }
-    struct pli_case c = { .task = t, .row = t->is_spawned ? t->first : rank };
+    struct pli_rank_failure c = { .task = t, .row = t->is_spawned ? t->first : rank };
     c.pid = (pid_t)pli_unpack_u32(u);
     c.fault = (enum pli_failure_kind)pli_unpack_u32(u);
     c.number = (int)pli_unpack_u32(u);
@@ -212,7 +212,7 @@ static void start(void)
     }
     for (uint32_t i = 0; i < job->n_task; i++) {
         job->tasks[i].job = job;
-        pli_launch_open_remote(job, &job->tasks[i], pli_head_took);
+        pli_launch_open_remote(job, &job->tasks[i], pli_head_credit);
         pli_stdin_add_remote(job, &job->tasks[i], pli_head_input);
     }
     pli_launcher.ckpt_hooks->hosts_begin(job);
@@ -319,9 +319,9 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     case PLI_DLINK_OVER:
         hear_task(host, f, &u);
         break;
-    case PLI_DLINK_CASE:
+    case PLI_DLINK_FAILURE:
         if (head->is_started) {
-            hear_case(&u, f->a, f->flag != 0);
+            hear_failure(&u, f->a, f->flag != 0);
         }
         break;
     case PLI_DLINK_ASK:
@@ -334,7 +334,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     case PLI_DLINK_READY:
         pli_spawn_head_ready(job, f->a);
         break;
-    case PLI_DLINK_PACT:
+    case PLI_DLINK_AGREE:
         pli_agreement_unpack(job, f->data, f->len);
         break;
     case PLI_DLINK_FREED:
@@ -357,13 +357,13 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     case PLI_DLINK_AGENT:
         hear_agent(host, f);
         break;
-    case PLI_DLINK_PART:
+    case PLI_DLINK_CKPT_STAGE:
         pli_launcher.ckpt_hooks->hear_daemon(job, host, f);
         break;
     case PLI_DLINK_STUCK:
         hear_stuck(side, f, &u);
         break;
-    case PLI_DLINK_PICTURE:
+    case PLI_DLINK_STATUS:
         side->is_shown = true;
         pli_status_pack_unpack_rows(&job->node, &u, head->sites);
         check_shown();
@@ -376,7 +376,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         }
         break;
     default:
-        pli_spawn_head_far(job, host, f);
+        pli_spawn_head_hear_clone(job, host, f);
         break;
     }
 }
@@ -484,7 +484,7 @@ bool pli_head_run_is_stuck(struct pli_job *job, uint64_t *mark_out)
         balance += s->balance;
         mark = (mark ^ s->mark) * 0x100000001b3u + h;
     }
-    if (!is_stuck || !head->is_started || n_here == 0) { // where all have ended nobody waits
+    if (!is_stuck || !head->is_started || n_here == 0) { // where all have ended no rank waits
         return false;
     }
     // They all seem to be; only answers to one question, asked when they did, count.
@@ -516,7 +516,7 @@ void pli_head_run_show(void (*done)(void))
     for (uint32_t h = 0; h < job->n_host; h++) {
         head->hosts[h].is_shown = false;
     }
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SHOW, 0, 0, NULL, 0);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_GET_STATUS, 0, 0, NULL, 0);
     pli_loop_timer(&head->show_timer, (uint64_t)SHOW_MS * PLI_MS);
     check_shown();
 }

@@ -13,7 +13,7 @@ struct pli_host_table;
 struct pli_head_host {
     struct pli_dlink link; // of those that we started ourselves
     bool is_up, is_lost, is_shown;
-    bool is_stuck;   // by its last word
+    bool is_stuck;   // by its last answer
     uint32_t n_over; // tasks
     uint32_t round;
     uint64_t mark;

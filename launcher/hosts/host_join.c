@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One group of hosts at a time. Their places in the list of hosts are behind the last, and count
-// when all have said hello. A daemon of an attempt that was given up may call later: each has a
-// number of its own, by which it is known.
+// Lets hosts join a running job, one group at a time. Their entries follow the last one of the list
+// of hosts, and count when all have said hello. A daemon of an attempt that was given up may call
+// later: each has a number of its own, by which it is known.
 #include "launcher/hosts/host_join.h"
 
 #include "launcher/base/launcher.h"
@@ -29,7 +29,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_PASS = 1 << 30, AGAIN_MS = 20, HELLO_S = 60 };
+enum { FIRST_JOIN_ID = 1 << 30, AGAIN_MS = 20, HELLO_S = 60 };
 
 static void go_on(struct pli_timer *t);
 static void too_late(struct pli_timer *t);
@@ -61,13 +61,13 @@ bool pli_host_join_is_on(void)
     return self->n > 0;
 }
 
-// Nobody is on the way any more.
+// No host is joining any more.
 static void finish(const struct pli_answer *a)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
     pli_host_join_fn done = self->done;
     void *arg = self->arg;
-    self->pass += self->n;
+    self->join_id += self->n;
     self->n = self->n_here = 0;
     self->timer.at = self->patience.at = 0;
     pli_launcher.ckpt_hooks->unmark_dir();
@@ -75,7 +75,7 @@ static void finish(const struct pli_answer *a)
 }
 
 // All of them go again: a daemon that has called sees the end of its link, and no other is let in.
-static void dismiss(void)
+static void drop_joining(void)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
     for (uint32_t i = 0; i < self->n; i++) {
@@ -87,7 +87,7 @@ static void dismiss(void)
 static void give_up(int error, const char *why)
 {
     struct pli_answer a = { 0 };
-    dismiss();
+    drop_joining();
     pli_refuse(&a, error, "%s", why);
     finish(&a);
 }
@@ -115,7 +115,7 @@ static void lost(struct pli_dlink *l, const char *why)
     give_up(EHOSTDOWN, self->said[0] != '\0' ? self->said : text);
 }
 
-// Where everybody is, and what there has been.
+// The addresses of all hosts, and what has become of the job.
 static void introduce(uint32_t host, const struct pli_host_table *host_info)
 {
     struct pli_pack places = { 0 }, past = { 0 };
@@ -125,7 +125,7 @@ static void introduce(uint32_t host, const struct pli_host_table *host_info)
     pli_pack_u32(&places, 0); // process sets come with the rest
     pli_head_send(host, PLI_DLINK_START, 0, 0, places.data, places.len);
     pli_join_replay_pack(pli_launcher.job, &past);
-    pli_head_send(host, PLI_DLINK_PAST, 0, 0, past.data, past.len);
+    pli_head_send(host, PLI_DLINK_REPLAY, 0, 0, past.data, past.len);
     pli_pack_fini(&places);
     pli_pack_fini(&past);
 }
@@ -142,7 +142,7 @@ static void commit(void)
         struct pli_pack p = { 0 };
         pli_pack_text(&p, job->hosts[first + i].name);
         pli_host_table_pack_place(&pli_head_host_info()[first + i], &p);
-        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, first + i, p.data, p.len);
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ADDRESS, 0, first + i, p.data, p.len);
         pli_pack_fini(&p);
     }
     for (uint32_t i = 0; i < self->n; i++) {
@@ -185,7 +185,7 @@ static void hear_hello(const struct pli_dlink *l, struct pli_unpack *u)
     }
 }
 
-// What a daemon says while it is not one of the job.
+// A frame of a daemon whose host has not joined yet.
 static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
@@ -200,11 +200,11 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     }
 }
 
-bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake_keys *keys)
+bool pli_host_join_came(int fd, uint32_t join_id, const struct pli_daemon_handshake_keys *keys)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
-    uint32_t i = pass - self->pass;
-    if (pass < FIRST_PASS) {
+    uint32_t i = join_id - self->join_id;
+    if (join_id < FIRST_JOIN_ID) {
         return false;
     }
     struct pli_dlink *l = i < self->n ? pli_head_link(pli_launcher.job->n_host + i) : NULL;
@@ -229,9 +229,9 @@ static bool start_one(uint32_t i)
     as.n_host = pli_launcher.job->n_host + self->n;
     as.n_task = pli_launcher.job->n_first;
     as.opt.restart = NULL;
-    as.opt.joins = true;
+    as.opt.is_joining = true;
     spec.body = (struct pli_pack){ 0 };
-    spec.pass = self->pass + i;
+    spec.join_id = self->join_id + i;
     pli_daemon_spec_make(&spec, &as);
     bool is_begun =
         pli_ssh_one(&spec, host, &pli_launcher.job->hosts[host], pli_head_addr(), cannot_reach);
@@ -239,7 +239,7 @@ static bool start_one(uint32_t i)
     return is_begun;
 }
 
-// What the job as such lacks.
+// Whether the job as a whole can do it.
 static void check_job(const struct pli_job *job, const char *list, struct pli_answer *a)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
@@ -263,7 +263,7 @@ static void check_job(const struct pli_job *job, const char *list, struct pli_an
     }
 }
 
-// Note the hosts of the list that are not of the job, behind those that are. Returns how many.
+// Add the hosts of the list that are not of the job after those that are. Returns how many.
 static uint32_t list_new(struct pli_job *job, const char *list, uint32_t n_start,
                          struct pli_answer *a)
 {
@@ -359,9 +359,9 @@ static void start_all(struct pli_job *job, uint32_t n, struct pli_answer *a)
     if (!is_good) {
         pli_refuse(a, errno, "no daemon can be started for host %.64s: %s",
                    job->hosts[job->n_host].name, strerror(errno));
-        dismiss();
+        drop_joining();
         pli_launcher.ckpt_hooks->unmark_dir();
-        self->pass += self->n;
+        self->join_id += self->n;
         self->n = 0;
     }
 }
@@ -419,7 +419,7 @@ void pli_host_join_end(void)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
     if (self->n > 0) {
-        dismiss();
+        drop_joining();
         self->n = 0;
         self->timer.at = self->patience.at = 0;
         pli_launcher.ckpt_hooks->unmark_dir();
@@ -429,7 +429,7 @@ void pli_host_join_end(void)
 void pli_host_join_init(void)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
-    self->pass = FIRST_PASS;
+    self->join_id = FIRST_JOIN_ID;
     self->timer.fire = go_on;
     self->patience.fire = too_late;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hosts that join a job while it runs. Their daemons are started, and say what is wrong there; when
 // all are fit, the others learn of them and they learn what has become of the job, in one turn.
-// Until then nobody knows of them, and whatever fails leaves the job as it was.
+// Until then they do not count, and whatever fails leaves the job as it was.
 #ifndef PLI_LAUNCHER_HOST_JOIN_H
 #define PLI_LAUNCHER_HOST_JOIN_H
 
@@ -32,14 +32,14 @@ bool pli_host_join_may_grow(struct pli_answer *a);
 bool pli_host_join_is_missed(const struct pli_job *job, uint32_t host);
 
 // False: not for a host that joins.
-bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake_keys *keys);
+bool pli_host_join_came(int fd, uint32_t join_id, const struct pli_daemon_handshake_keys *keys);
 bool pli_host_join_is_on(void); // hosts are on their way
 void pli_host_join_end(void);   // the job is over
 
 // Hosts that are about to join the job: pli_launcher.host_join.
 struct pli_host_join_state {
     uint32_t n, n_here; // hosts, and those that have said hello; n 0: there are none
-    uint32_t pass;      // of the first of them
+    uint32_t join_id;   // of the first of them
     pli_host_join_fn done;
     void *arg;
     char said[1024]; // by one of them: the reason, if it fails

@@ -115,7 +115,7 @@ bool pli_host_table_unpack(const struct pli_job *job, struct pli_unpack *from,
     return !from->is_bad && out->name != NULL;
 }
 
-// Whether two are one: several memories on it (--movable).
+// Whether two entries are one host, which has several node memories (--movable).
 static bool is_same(const struct pli_job *job, uint32_t a, uint32_t b)
 {
     return a == b || (job->opt.is_movable && strcmp(job->hosts[a].name, job->hosts[b].name) == 0);
@@ -149,7 +149,7 @@ static bool add_host_sets(struct pli_job *job, const struct pli_host_table *host
         }
         node += first == h;
         if (n == 0) {
-            continue; // it has its set, or is there for those who come later
+            continue; // it has its set, or is there for processes that are started later
         }
         snprintf(name, sizeof name, "mpi://host/%s", set_name(job, host_info, h));
         is_good = pli_psets_add(job, name, ranks, n, PLI_PSET_HOST);
@@ -263,7 +263,7 @@ static void fill_rows(struct pli_job *job)
     pli_upc_groups_write(job);
 }
 
-// What is of this start of the job, and not of the job.
+// Values that belong to this start of the job, not to the checkpoint.
 static void fill_start(struct pli_job *job, const unsigned char *secret)
 {
     struct pli_node *node = &job->node;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is there: what daemons say of their hosts, and what they are told of all of them.
+// Packs and unpacks what daemons say of their hosts, and what they are told of all hosts.
 #ifndef PLI_LAUNCHER_HOST_TABLE_H
 #define PLI_LAUNCHER_HOST_TABLE_H
 
@@ -31,7 +31,7 @@ bool pli_host_table_unpack(const struct pli_job *job, struct pli_unpack *from,
                            struct pli_host_table *out);
 
 // Where its ranks are reached; and in a daemon: those of a host are elsewhere by now, or it is a
-// new one, behind the last (its name and place follow).
+// new one, after the last (its name and addresses follow).
 void pli_host_table_pack_place(const struct pli_host_table *info, struct pli_pack *to);
 void pli_host_table_place(struct pli_job *job, uint32_t host, struct pli_unpack *from);
 
@@ -40,8 +40,8 @@ void pli_host_table_place(struct pli_job *job, uint32_t host, struct pli_unpack 
 bool pli_host_table_pack_all(struct pli_job *job, const struct pli_host_table *host_info,
                              struct pli_pack *to);
 
-// In a daemon: make the node memory, with a door for the ranks, before mpiexec hears of this host;
-// and fill in what it says of all of them. False with a message.
+// In a daemon: make the node memory, with a listening socket for the ranks, before mpiexec hears of
+// this host; and fill in what it says of all of them. False with a message.
 bool pli_host_table_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id);
 // The same from a checkpoint.
 bool pli_host_table_take_node(struct pli_job *job, const unsigned char *secret);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends and takes images.
+// Sends images of processes to another host, and receives them, each in a process of its own.
 #include "launcher/hosts/image_transfer.h"
 
 #include "launcher/base/launcher.h"
@@ -27,7 +27,7 @@ struct pli_image_transfer_taker {
 
 enum { STALL_MS = 20000 }; // a silence that long means that the other side is gone
 
-struct cargo {
+struct sending {
     const struct pli_job *job;
     const struct pli_daemon_addr *to;
     const char *dir;
@@ -46,13 +46,13 @@ static bool open_stream(struct pli_protect_stream *s, int fd,
 
 static bool send_all(void *arg, int report)
 {
-    const struct cargo *c = arg;
+    const struct sending *c = arg;
     char why[1024] = "";
     struct pli_daemon_handshake_keys keys;
     struct pli_protect_stream s;
     int fd = pli_daemon_auth_call(c->to, c->job->node.header->secret, c->job->here, &keys, why,
                                   sizeof why);
-    pli_fault("dock_send", c->job->here);
+    pli_fault("image_send", c->job->here);
     bool is_good = fd >= 0 && open_stream(&s, fd, &keys, why, sizeof why);
     if (is_good) {
         is_good = pli_file_copy_send(&s, c->dir, why);
@@ -67,7 +67,7 @@ static bool send_all(void *arg, int report)
 bool pli_image_transfer_send(struct pli_helper *h, const struct pli_job *job,
                              const struct pli_daemon_addr *to, const char *dir)
 {
-    struct cargo c = { job, to, dir };
+    struct sending c = { job, to, dir };
     return pli_helper_fork(h, send_all, &c);
 }
 
@@ -84,7 +84,7 @@ static bool take_all(void *arg, int report)
     const struct call *c = arg;
     struct pli_protect_stream s;
     (void)report; // the sender is told
-    pli_fault("dock_take", self->here);
+    pli_fault("image_take", self->here);
     if (!open_stream(&s, c->fd, c->keys, why, sizeof why)) {
         return false;
     }

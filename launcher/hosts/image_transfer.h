@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where images of processes leave a host and come to another: over a connection of their own
-// between the two daemons, which prove to each other that they are of the job, and through
-// processes of their own, so that no other word waits.
+// Sends images of processes from one host to another: over a connection of their own between the
+// two daemons, which prove to each other that they are of the job, and through processes of their
+// own, so that no other frame waits.
 #ifndef PLI_LAUNCHER_IMAGE_TRANSFER_H
 #define PLI_LAUNCHER_IMAGE_TRANSFER_H
 
@@ -19,7 +19,7 @@ bool pli_image_transfer_open(struct pli_daemon_addr *out, char *why);
 // A process of the job has called that is no daemon below: what it sends is taken.
 void pli_image_transfer_take(int fd, const struct pli_daemon_handshake_keys *keys);
 
-// Send the files of a directory, as a helper that says why it failed.
+// Send the files of a directory, in a helper that says why it failed.
 bool pli_image_transfer_send(struct pli_helper *h, const struct pli_job *job,
                              const struct pli_daemon_addr *to, const char *dir);
 void pli_image_transfer_close(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes words between the agents of an IMPI client on several hosts.
+// Passes messages between the agents of an IMPI client on several hosts.
 #include "launcher/hosts/impi_agents.h"
 
 #include "launcher/base/launcher.h"
@@ -60,7 +60,7 @@ bool pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, const vo
     case PLI_NATIVE_AGENT_UP:
         if (++self->n_up == job->n_host && len == sizeof job->node.header->n_joint) {
             memcpy(&job->node.header->n_joint, data,
-                   len); // behind those, spawned ones are numbered
+                   len); // spawned processes are numbered after those
             return true;
         }
         break;

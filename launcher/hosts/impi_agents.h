@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The agents of an IMPI client on several hosts, as mpiexec sees them through its daemons: each
-// says where it is, the first one meets the other clients for all, the rest hear of it.
+// sends its address, the first one meets the other clients for all, and the rest are told of it.
 #ifndef PLI_LAUNCHER_IMPI_AGENTS_H
 #define PLI_LAUNCHER_IMPI_AGENTS_H
 
@@ -14,7 +14,7 @@ struct pli_job;
 // as IMPI numbers them. Else a message and false. True without --impi.
 bool pli_impi_agents_check(const struct pli_job *job);
 
-// A word from the agent of a host. True: all of them are up now.
+// A message from the agent of a host. True: all of them are up now.
 bool pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, const void *data,
                           size_t len);
 

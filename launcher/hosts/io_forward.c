@@ -44,7 +44,7 @@ static void move_on(struct pli_output_lines *s)
         want = want < s->left ? want : (size_t)s->left;
         ssize_t n = want > 0 ? read(s->watch.fd, buf, want) : 0;
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-            s->is_ended = s->left != UINT64_MAX; // someone else took what the process had left
+            s->is_ended = s->left != UINT64_MAX; // another reader took what the process had left
             is_more = false;
         } else if (n <= 0) {
             s->is_ended = true;
@@ -52,7 +52,7 @@ static void move_on(struct pli_output_lines *s)
             send_out(s, buf, (size_t)n);
             s->len += (size_t)n;
             s->left -= s->left != UINT64_MAX ? (uint64_t)n : 0;
-            is_more = s->left != UINT64_MAX; // others want their turn too
+            is_more = s->left != UINT64_MAX; // other streams get their turn
         }
     }
     if (s->is_ended && !s->is_over) {
@@ -155,8 +155,8 @@ int pli_io_forward_input(const struct pli_proc_task *task)
     fcntl(fds[1], F_SETFL, O_NONBLOCK);
     in->watch = (struct pli_watch){ .fd = fds[1], .fire = in_fire };
     in->task = task->number;
-    in->next = self->intakes;
-    self->intakes = in;
+    in->next = self->inputs;
+    self->inputs = in;
     tell_done(in, PLI_DLINK_CREDIT); // there is room now
     return fds[0];
 }
@@ -164,7 +164,7 @@ int pli_io_forward_input(const struct pli_proc_task *task)
 static struct pli_io_forward_input *find(uint32_t task)
 {
     struct pli_io_forward_state *self = pli_launcher.io_forward;
-    struct pli_io_forward_input *in = self->intakes;
+    struct pli_io_forward_input *in = self->inputs;
     while (in != NULL && in->task != task) {
         in = in->next;
     }
@@ -247,7 +247,7 @@ void pli_io_forward_unpack(struct pli_unpack *from)
     }
 }
 
-bool pli_io_forward_is_dry(const struct pli_output_lines *s)
+bool pli_io_forward_is_drained(const struct pli_output_lines *s)
 {
     int n = 0;
     return s->watch.fd < 0 || s->is_ended || (ioctl(s->watch.fd, FIONREAD, &n) == 0 && n == 0);

@@ -34,13 +34,13 @@ void pli_io_forward_put(uint32_t task, const void *data, size_t len);
 // there to go on with; and whether all that a task has written is on its way.
 void pli_io_forward_pack(const struct pli_job *job, struct pli_pack *to);
 void pli_io_forward_unpack(struct pli_unpack *from);
-bool pli_io_forward_is_dry(const struct pli_output_lines *s);
+bool pli_io_forward_is_drained(const struct pli_output_lines *s);
 
 struct pli_io_forward_input;
 
 // Standard input of the tasks of a daemon: pli_launcher.io_forward.
 struct pli_io_forward_state {
-    struct pli_io_forward_input *intakes;
+    struct pli_io_forward_input *inputs;
 };
 
 #endif

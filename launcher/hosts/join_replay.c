@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the memory of mpiexec into that of a host that joins.
+// Copies what has become of the job from the memory of mpiexec into that of a host that joins.
 #include "launcher/hosts/join_replay.h"
 
 #include "boot/pset.h"
@@ -59,8 +59,8 @@ void pli_join_replay_pack(struct pli_job *job, struct pli_pack *to)
     for (uint32_t i = 0; i < h->n_world; i++) {
         pli_pack_u32(to, atomic_load(&job->node.procs[i].has_ended));
     }
-    pli_rank_rows_pack_past(job, to);
-    pli_failure_news_pack_past(job, to);
+    pli_rank_rows_pack_replay(job, to);
+    pli_failure_news_pack_replay(job, to);
     pli_pack_u32(to, h->world_size);
     pli_pack_u32(to, (uint32_t)atomic_load(&h->world));
 }
@@ -74,8 +74,8 @@ void pli_join_replay_take(struct pli_job *job, struct pli_unpack *from)
             pli_node_set_ended(&job->node, h->base + i);
         }
     }
-    pli_rank_rows_take_past(job, from);
-    pli_failure_news_take_past(job, from);
+    pli_rank_rows_take_replay(job, from);
+    pli_failure_news_take_replay(job, from);
     h->world_size = pli_unpack_u32(from);
     atomic_store(&h->world, (int)pli_unpack_u32(from));
 }

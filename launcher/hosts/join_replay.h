@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has become of a job since it began, for a host that joins it: process sets, processes that
-// came later, which have ended or died, which communicators are revoked, and which version counts.
+// Tells a host that joins what has become of the job since it began: process sets, processes that
+// were started later, which have ended or died, which communicators are revoked, and which version
+// counts.
 #ifndef PLI_LAUNCHER_JOIN_REPLAY_H
 #define PLI_LAUNCHER_JOIN_REPLAY_H
 

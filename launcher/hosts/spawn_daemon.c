@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes who will come, and starts those who come here.
+// Notes which processes will be started, and starts those of this host.
 #include "launcher/hosts/spawn_daemon.h"
 
 #include "launcher/base/launcher.h"
@@ -97,7 +97,7 @@ static bool has_task(const struct pli_job *job, uint32_t number)
     return t != NULL;
 }
 
-// Those who change the host on their way leave here, come here, or neither.
+// Clones that go to another host leave this one, come here, or neither.
 static void expect_far(struct pli_job *job, uint32_t index, uint32_t parent, uint32_t host,
                        struct pli_answer *a)
 {
@@ -106,9 +106,9 @@ static void expect_far(struct pli_job *job, uint32_t index, uint32_t parent, uin
         return;
     }
     if (p->host == job->here) {
-        pli_launcher.ckpt_hooks->expect_leaver(job, index, a);
+        pli_launcher.ckpt_hooks->expect_outgoing(job, index, a);
     } else if (host == job->here) {
-        pli_launcher.ckpt_hooks->expect_comer(job, index, a);
+        pli_launcher.ckpt_hooks->expect_incoming(job, index, a);
     }
 }
 
@@ -238,11 +238,11 @@ void pli_spawn_daemon_drop(struct pli_job *job, const struct pli_dframe *f)
     }
 }
 
-void pli_spawn_daemon_settle(void)
+void pli_spawn_daemon_commit(void)
 {
     struct pli_spawn_daemon_state *self = pli_launcher.spawn_daemon;
     const struct pli_spawn_daemon_order *o = self->orders;
-    pli_launcher.ckpt_hooks->settle_clones();
+    pli_launcher.ckpt_hooks->commit_clones();
     while (o != NULL) {
         const struct pli_spawn_daemon_order *next = o->next;
         if (o->is_clones) {

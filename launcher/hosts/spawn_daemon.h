@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that come later, in a job on several hosts: the daemons' side of spawn_head.h.
+// Starts processes of a running job on the host of a daemon, as spawn_head.h orders.
 #ifndef PLI_LAUNCHER_SPAWN_DAEMON_H
 #define PLI_LAUNCHER_SPAWN_DAEMON_H
 
@@ -11,15 +11,15 @@ struct pli_dframe;
 struct pli_job;
 struct pli_proc_task;
 
-// Do what a frame of kind PLI_DLINK_COMING, GO or DROP says, and tell mpiexec what became of it.
+// Do what a frame of kind PLI_DLINK_EXPECT, GO or DROP says, and tell mpiexec what became of it.
 void pli_spawn_daemon_coming(struct pli_job *job, const struct pli_dframe *f);
 void pli_spawn_daemon_go(struct pli_job *job, const struct pli_dframe *f);
 void pli_spawn_daemon_drop(struct pli_job *job, const struct pli_dframe *f);
 
-// A clone of a rank of `from` has come, see pli_spawn_clone. False: nobody expects it.
+// A clone of a rank of `from` has come, see pli_spawn_clone. False: it is not expected.
 bool pli_spawn_daemon_clone(struct pli_proc_task *from, uint32_t row, pid_t pid, const int fds[4]);
 // The world they came for counts: all are there.
-void pli_spawn_daemon_settle(void);
+void pli_spawn_daemon_commit(void);
 
 struct pli_spawn_daemon_order;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says where processes go, and sees to it that all of an order are started, or none.
+// Decides where new processes go, and sees to it that all of an order are started, or none.
 #include "launcher/hosts/spawn_head.h"
 
 #include "launcher/base/launcher.h"
@@ -37,9 +37,9 @@ struct pli_spawn_head_order {
     uint32_t id, first;
     uint32_t n_wait; // hosts that have not answered
     enum state state;
-    void *token;             // who waits, NULL: nobody
+    void *token;             // the request that waits, NULL: none
     const uint32_t *parents; // of clones, which come by themselves; NULL: they are started
-    bool is_our_choice;      // nobody has said where the clones go
+    bool is_our_choice;      // the request does not say where the clones go
     bool is_refused;         // and it was a bad one
     char *body;              // the request, of one that waits
     size_t len;
@@ -66,7 +66,7 @@ static void unlist(const struct pli_spawn_head_order *o)
     *at = o->next;
 }
 
-// All is said and done: tell who asked.
+// The order is done: answer the request.
 static void finish(struct pli_spawn_head_order *o, const struct pli_answer *a)
 {
     unlist(o);
@@ -88,7 +88,7 @@ static void send_drop(uint32_t id, enum state state, uint32_t first, uint32_t n)
     pli_pack_fini(&p);
 }
 
-// Nobody is to come.
+// Cancel all processes of the order.
 static void undo(struct pli_spawn_head_order *o)
 {
     send_drop(o->id, o->state, o->first, o->list.n_all);
@@ -97,7 +97,7 @@ static void undo(struct pli_spawn_head_order *o)
     }
 }
 
-// One host cannot: nobody is to.
+// One host cannot start its processes, so none is started.
 static void take_back(struct pli_spawn_head_order *o, const char *why)
 {
     struct pli_answer a = { 0 };
@@ -153,7 +153,7 @@ static void start(struct pli_spawn_head_order *o)
             pli_head_add(t);
         }
     }
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_GO, 0, o->id, NULL, 0);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_START_LATER, 0, o->id, NULL, 0);
 }
 
 // All hosts know of all clones: they may come. Their output will.
@@ -230,7 +230,7 @@ void pli_spawn_head_hear(uint16_t kind, uint32_t id, const char *why, size_t len
 }
 
 // A host is ready for a clone: its parent's host learns of it.
-static void to_berth(const struct pli_job *job, const struct pli_dframe *f)
+static void tell_parent_host(const struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_spawn_head_state *self = pli_launcher.spawn_head;
     const struct pli_spawn_head_order *o = self->orders;
@@ -238,24 +238,25 @@ static void to_berth(const struct pli_job *job, const struct pli_dframe *f)
         o = o->next;
     }
     if (o != NULL) {
-        pli_head_send(host_of(job, o->parents[f->a - o->first]), PLI_DLINK_TO_BERTH, 0, f->a,
+        pli_head_send(host_of(job, o->parents[f->a - o->first]), PLI_DLINK_SEND_CLONE, 0, f->a,
                       f->data, f->len);
     }
 }
 
-void pli_spawn_head_far(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
+void pli_spawn_head_hear_clone(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
 {
     char why[240];
-    if (f->kind == PLI_DLINK_BERTH) {
-        to_berth(job, f);
+    if (f->kind == PLI_DLINK_CLONE_READY) {
+        tell_parent_host(job, f);
         return;
     }
-    const struct pli_proc_task *t = f->kind == PLI_DLINK_FAR ? pli_job_find_task(job, f->a) : NULL;
+    const struct pli_proc_task *t =
+        f->kind == PLI_DLINK_CLONE_SENT ? pli_job_find_task(job, f->a) : NULL;
     if (t == NULL || t->is_dropped) {
         return;
     }
     if (f->flag == 0) {
-        pli_head_send(t->host, PLI_DLINK_LAND, 0, f->a, f->data, f->len);
+        pli_head_send(t->host, PLI_DLINK_RESTORE_CLONE, 0, f->a, f->data, f->len);
         return;
     }
     snprintf(why, sizeof why, "host %.40s: %.*s", job->hosts[host].name,
@@ -329,7 +330,8 @@ static bool place(struct pli_spawn_head_order *o, struct pli_answer *a)
     return a->error == 0;
 }
 
-// Tell all hosts who will come. `body`: the request, with the programs; none for new ranks.
+// Tell all hosts which processes will be started. `body`: the request, with the programs; none for
+// new ranks.
 static bool announce(struct pli_spawn_head_order *o, const char *body, size_t len,
                      struct pli_answer *a)
 {
@@ -364,7 +366,7 @@ static bool announce(struct pli_spawn_head_order *o, const char *body, size_t le
     enum pli_coming what = o->parents != NULL    ? PLI_COMING_CLONES
                            : o->list.version > 0 ? PLI_COMING_RANKS
                                                  : PLI_COMING_SPAWNED;
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_COMING, (uint16_t)what, o->id, p.data, p.len);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_EXPECT, (uint16_t)what, o->id, p.data, p.len);
     pli_pack_fini(&p);
     return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that come later, in a job on several hosts: mpiexec's side. An order goes to all
-// daemons; when all know of its processes, those who have some start them. See spawn_daemon.h.
+// Starts processes of a running job on several hosts, in mpiexec. An order goes to all
+// daemons; when all know of its processes, the daemons that have some start them. See
+// spawn_daemon.h.
 #ifndef PLI_LAUNCHER_SPAWN_HEAD_H
 #define PLI_LAUNCHER_SPAWN_HEAD_H
 
@@ -24,7 +25,7 @@ void pli_spawn_head_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32
                           const bool *may, struct pli_answer *a);
 // One of them is in MPI_Init, and waits.
 void pli_spawn_head_ready(struct pli_job *job, uint32_t index);
-// Whether a process is on its way, and nobody but who asked for it knows of it.
+// Whether a process is on its way, and only the process that asked for it knows of it.
 bool pli_spawn_head_is_new(uint32_t index);
 // One rank for a dead one: where that was, if there is room; else where there is.
 void pli_spawn_head_successor(struct pli_job *job, uint32_t rank, uint32_t dead, uint32_t version,
@@ -34,15 +35,15 @@ void pli_spawn_head_successor(struct pli_job *job, uint32_t rank, uint32_t dead,
 // their first index already. The list of parents stays where it is until then.
 bool pli_spawn_head_clones(struct pli_job *job, const struct pli_role_clones *c, void *token,
                            struct pli_answer *a);
-// PLI_DLINK_BERTH: a host is ready for a clone of another one. PLI_DLINK_FAR: it was sent there, or
-// why not. Other frames are not for us.
-void pli_spawn_head_far(struct pli_job *job, uint32_t host, const struct pli_dframe *f);
+// PLI_DLINK_CLONE_READY: a host is ready for a clone of another one. PLI_DLINK_CLONE_SENT: it was
+// sent there, or why not. Other frames are not for us.
+void pli_spawn_head_hear_clone(struct pli_job *job, uint32_t host, const struct pli_dframe *f);
 // Take the start of processes back.
 void pli_spawn_head_undo(struct pli_job *job, uint32_t first, uint32_t n);
-// Nobody waits for this answer any more.
+// The request is closed: its answer is not needed any more.
 void pli_spawn_head_forget(const void *token);
 
-// A daemon's word of kind PLI_DLINK_KNOWN or PLI_DLINK_BEGUN; why is empty when all is well.
+// A frame of kind PLI_DLINK_KNOWN or PLI_DLINK_BEGUN; why is empty when all is well.
 void pli_spawn_head_hear(uint16_t kind, uint32_t id, const char *why, size_t len);
 // A host is lost.
 void pli_spawn_head_lost(const char *name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One process of ssh (or the like) for each host that is started from here; or one srun for all.
+// Starts daemons: one process of ssh (or the like) for each host that is started from here, or one
+// srun for all.
 #include "launcher/hosts/ssh.h"
 
 #include "launcher/base/launcher.h"
@@ -27,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TAIL = 2048, PATIENCE_S = 30, LEAVE_MS = 1000 };
+enum { TAIL = 2048, TIMEOUT_S = 30, LEAVE_MS = 1000 };
 
 // One such process.
 struct pli_ssh_runner {
@@ -71,8 +72,8 @@ static char **split(const char *text)
     return words;
 }
 
-// ssh cannot ask anybody anything here, and a host that is down is to be known in seconds. What the
-// user says comes first, and counts.
+// ssh cannot ask the user anything here, and a host that is down should be known in seconds.
+// Options of the user come first, and count.
 static void add_ssh_options(char **words)
 {
     static char *const options[] = { "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", NULL };
@@ -263,7 +264,7 @@ static bool start(struct pli_ssh_runner *r, char **argv)
     self->runners = r;
     pli_loop_watch(&r->watch, EPOLLIN);
     pli_loop_watch(&r->out, EPOLLIN);
-    pli_loop_timer(&r->timer, (uint64_t)PATIENCE_S * 1000 * PLI_MS);
+    pli_loop_timer(&r->timer, (uint64_t)TIMEOUT_S * 1000 * PLI_MS);
     in_fire(&r->in, EPOLLOUT);
     return true;
 }

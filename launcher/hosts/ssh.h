@@ -41,7 +41,7 @@ bool pli_ssh_one(const struct pli_daemon_spec *spec, uint32_t host, const struct
 // The daemon of this host has called.
 void pli_ssh_came(uint32_t host);
 
-// Nobody waits for the daemon of this host any more, which was started last for it.
+// The daemon that was started last for this host is not waited for any more.
 void pli_ssh_drop(uint32_t host);
 
 // All daemons have left: see to it that ssh and the like end too.

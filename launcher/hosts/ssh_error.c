@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Guesses from exit statuses and last words what is wrong between two hosts.
+// Guesses from exit statuses and the last output what is wrong between two hosts.
 #include "launcher/hosts/ssh_error.h"
 
 #include "launcher/hosts/daemon_auth.h"
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 static const struct {
-    const char *words; // in what ssh says
+    const char *words; // in the output of ssh
     const char *hint;
 } hints[] = {
     { "Permission denied", "It must be possible to log in without a password: ssh-keygen makes a "
@@ -30,7 +30,7 @@ static const struct {
 #define BY_HAND                                                                                    \
     "Try by hand what mpiexec -v shows; the login there must read no input and say nothing."
 
-// The last words on one line.
+// The last output on one line.
 static void clean(const char *said, char *to, size_t cap)
 {
     size_t len = 0;

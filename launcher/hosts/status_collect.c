@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One at a time, and none while a deadlock is being shown.
+// Collects the status of all hosts, for one request at a time, and for none while a deadlock is
+// being reported.
 #include "launcher/hosts/status_collect.h"
 
 #include "launcher/base/launcher.h"
@@ -28,7 +29,7 @@ bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_a
     if (job->n_started == 0) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
     } else if (pli_head_run_is_showing()) {
-        pli_refuse(a, EBUSY, "somebody else is looking; try again");
+        pli_refuse(a, EBUSY, "another request is being answered; try again");
     }
     if (a->error != 0) {
         return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all ranks of a job on several hosts do, for mpictl status.
+// Collects what all ranks of a job on several hosts do, for mpictl status.
 #ifndef PLI_LAUNCHER_STATUS_COLLECT_H
 #define PLI_LAUNCHER_STATUS_COLLECT_H
 
@@ -10,7 +10,7 @@ struct pli_job;
 
 // Get it from all hosts into the memory of mpiexec. False: the answer comes when it is there.
 bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_answer *a);
-// Nobody waits for this answer any more.
+// The request is closed: its answer is not needed any more.
 void pli_status_collect_forget(const void *token);
 
 // The state of the ranks, on its way to mpictl: pli_launcher.status_collect.

@@ -18,7 +18,7 @@ static bool is_here(const struct pli_node *node, uint32_t row)
     return row < h->n_row || node->procs[h->n_world + row - h->n_row].host == h->host_index;
 }
 
-// Where mpiexec has the row of a rank, or of a process that came later; UINT32_MAX: nowhere.
+// Where mpiexec has the row of a rank, or of a process that was started later; UINT32_MAX: nowhere.
 static uint32_t row_of(const struct pli_node *node, uint32_t rank)
 {
     return rank < node->header->n_row ? rank : pli_node_row_of(node, rank);

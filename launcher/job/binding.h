@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which cores each task runs on.
+// Decides which cores each task runs on.
 #ifndef PLI_LAUNCHER_BINDING_H
 #define PLI_LAUNCHER_BINDING_H
 

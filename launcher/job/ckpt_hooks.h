@@ -13,7 +13,7 @@
 
 struct pli_answer;
 struct pli_auto_restart;
-struct pli_case;
+struct pli_rank_failure;
 struct pli_ctl_msg;
 struct pli_daemon_handshake_keys;
 struct pli_dframe;
@@ -24,7 +24,7 @@ struct pli_unpack;
 struct pli_ckpt_hooks {
     // The command line. Both end with a message when it makes no sense.
     void (*check_options)(const struct pli_job *job);
-    void (*read_again)(struct pli_auto_restart *a, const char *text);
+    void (*read_auto_restart)(struct pli_auto_restart *a, const char *text);
 
     // The life of the job.
     bool (*is_image)(const struct pli_job *job);       // it goes on from images of its processes
@@ -41,7 +41,7 @@ struct pli_ckpt_hooks {
     void (*save)(void);                       // a rank wants a checkpoint
     void (*hung_up)(struct pli_proc_task *t); // its control socket is closed
     void (*gone)(struct pli_proc_task *t);    // its process has ended
-    void (*failed)(const struct pli_case *c, bool is_end);
+    void (*failed)(const struct pli_rank_failure *c, bool is_end);
     void (*clone_departs)(struct pli_proc_task *parent, uint32_t row, pid_t pid, int number,
                           const int fds[4]);
 
@@ -67,10 +67,10 @@ struct pli_ckpt_hooks {
     void (*hear_save)(struct pli_job *job, struct pli_unpack *from);
     void (*hear_step)(struct pli_job *job, const struct pli_dframe *f);
     void (*hear_clone)(struct pli_job *job, const struct pli_dframe *f);
-    void (*expect_leaver)(struct pli_job *job, uint32_t index, struct pli_answer *a);
-    void (*expect_comer)(struct pli_job *job, uint32_t index, struct pli_answer *a);
+    void (*expect_outgoing)(struct pli_job *job, uint32_t index, struct pli_answer *a);
+    void (*expect_incoming)(struct pli_job *job, uint32_t index, struct pli_answer *a);
     void (*drop_clones)(uint32_t first, uint32_t n);
-    void (*settle_clones)(void);
+    void (*commit_clones)(void);
 };
 
 #endif

@@ -141,11 +141,11 @@ static void take_stdin(struct pli_option_use *use)
     errno = 0;
     long v = strtol(use->text, &end, 10);
     if (strcmp(use->text, "all") == 0) {
-        opt->feed = PLI_STDIN_ALL;
+        opt->stdin_rank = PLI_STDIN_ALL;
     } else if (strcmp(use->text, "none") == 0) {
-        opt->feed = PLI_STDIN_NONE;
+        opt->stdin_rank = PLI_STDIN_NONE;
     } else if (end != use->text && *end == '\0' && errno == 0 && v >= 0) {
-        opt->feed = v; // checked when the number of ranks is known
+        opt->stdin_rank = v; // checked when the number of ranks is known
     } else {
         pli_say_bad("%s needs a rank, 'all' or 'none', not '%s'", use->name, use->text);
     }
@@ -164,9 +164,9 @@ static void take_shrink(struct pli_option_use *use)
 }
 
 // Written by mpiexec for itself; see auto_restart.c.
-static void take_again(struct pli_option_use *use)
+static void take_auto_restart(struct pli_option_use *use)
 {
-    pli_launcher.ckpt_hooks->read_again(&job_of(use)->opt.again, use->text);
+    pli_launcher.ckpt_hooks->read_auto_restart(&job_of(use)->opt.auto_restart, use->text);
 }
 
 static void set_impi(struct pli_job *job, const char *name, const char *text)
@@ -227,7 +227,7 @@ static void take_help_all(struct pli_option_use *use)
 }
 
 static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
-    [PLI_MPIEXEC_AGAIN] = take_again,
+    [PLI_MPIEXEC_AUTO_RESTART] = take_auto_restart,
     [PLI_MPIEXEC_ELASTIC] = take_elastic,
     [PLI_MPIEXEC_ENDPOINTS] = take_endpoints,
     [PLI_MPIEXEC_ENV] = take_env,
@@ -312,7 +312,7 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
     job->opt.grace = -1;
     job->opt.ckpt_keep = 2;
     job->opt.max_restarts = 3;
-    job->opt.feed = 0;
+    job->opt.stdin_rank = 0;
     struct pli_option_reader r = { .tool = pli_say_name,
                                    .table = &pli_mpiexec_options,
                                    .take = take,
@@ -345,8 +345,8 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
     read_impi(job);
     pli_launcher.ckpt_hooks->check_options(job);
     pli_psets_read(job);
-    if (job->opt.feed >= (int64_t)job->n_rank) {
-        pli_say_bad("--stdin names rank %lld, but the ranks are 0 to %u", (long long)job->opt.feed,
-                    job->n_rank - 1);
+    if (job->opt.stdin_rank >= (int64_t)job->n_rank) {
+        pli_say_bad("--stdin names rank %lld, but the ranks are 0 to %u",
+                    (long long)job->opt.stdin_rank, job->n_rank - 1);
     }
 }

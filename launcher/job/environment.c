@@ -3,6 +3,7 @@
 #include "launcher/job/environment.h"
 
 #include "launcher/base/launcher.h"
+#include "launcher/job/abi_path.h"
 #include "launcher/job/role.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
@@ -18,7 +19,7 @@ extern char **environ;
 enum { OWN_BOOT, OWN_JOB, OWN_NUMBERS };
 enum number { RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, N_NUMBER };
 
-// Behind ours, names that scripts know from MPICH, Open MPI and Slurm. None of them makes another
+// After ours, names that scripts know from MPICH, Open MPI and Slurm. None of them makes another
 // MPI, or our library, believe that its launcher has started it: for that PMI_FD is missing, and
 // what PMIx and Slurm tell of a step.
 static const struct {
@@ -125,7 +126,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
     while (environ[n_env] != NULL) {
         n_env++;
     }
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 2);
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 3);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {
@@ -141,9 +142,38 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
         snprintf(count, sizeof count, "%" PRIu32, app->endpoints);
         set(app, &n, "PLIANT_ENDPOINTS", count);
     }
+    app->env_own = n; // for pli_environment_get
+    char *path = pli_abi_path_make(&job->opt, pli_environment_get(app, "LD_LIBRARY_PATH"));
+    if (path != NULL) {
+        set(app, &n, "LD_LIBRARY_PATH", path);
+        free(path);
+    }
     app->env_own = n;
     for (int i = 0; i < N_OWN; i++) {
         app->env[n + i] = self->own[i];
+    }
+}
+
+void pli_environment_shorten(struct pli_app *app, const char *name, const char *begin)
+{
+    size_t len = strlen(name), n = strlen(begin);
+    for (int i = 0; i < app->env_own; i++) {
+        const char *value = app->env[i] + len + 1;
+        if (!is_named(app->env[i], name, len) || strncmp(value, begin, n) != 0 ||
+            (value[n] != ':' && value[n] != '\0')) {
+            continue;
+        }
+        if (value[n] == ':') {
+            char *shorter;
+            pli_say_need(asprintf(&shorter, "%s=%s", name, value + n + 1) >= 0 ? shorter : NULL);
+            app->env[i] = shorter;
+            return;
+        }
+        // The last one takes its place; then come the variables of the task.
+        app->env[i] = app->env[--app->env_own];
+        memmove(&app->env[app->env_own], &app->env[app->env_own + 1],
+                (N_OWN + 1) * sizeof *app->env);
+        return;
     }
 }
 
@@ -240,7 +270,7 @@ void pli_environment_local_rank(const struct pli_job *job, const struct pli_node
 }
 
 void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task *task, int ctl,
-                          int door)
+                          int accept_fd)
 {
     struct pli_environment_state *self = pli_launcher.environment;
     const struct pli_node_header *h = job->node.header;
@@ -256,16 +286,16 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task 
         [LOCAL_RANK] = local_rank,
         [LOCAL_SIZE] = local_size,
     };
-    char way_in[24] = "";
-    if (door >= 0) {
-        snprintf(way_in, sizeof way_in, ",door=%d", door);
+    char listen_text[24] = "";
+    if (accept_fd >= 0) {
+        snprintf(listen_text, sizeof listen_text, ",accept=%d", accept_fd);
     }
     snprintf(self->own[OWN_BOOT], sizeof self->own[0], "%s=fd=%d,row=%u,n=%u,ctl=%d%s%s",
-             own_names[OWN_BOOT], job->node_fd, task->first, task->n, ctl, way_in,
+             own_names[OWN_BOOT], job->node_fd, task->first, task->n, ctl, listen_text,
              job->opt.is_line ? ",line=1" : "");
     if (job->wake_fd > 0) {
         size_t n = strlen(self->own[OWN_BOOT]);
-        snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",gate=%d", job->wake_fd);
+        snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",gateway=%d", job->wake_fd);
     }
     if (task->app->n_upc > 0) {
         size_t n = strlen(self->own[OWN_BOOT]);

@@ -19,11 +19,15 @@ void pli_environment_adopt(struct pli_app *app);
 
 // Write into task->app->env what only this task is told. Valid until the next call.
 void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task *task, int ctl,
-                          int door);
+                          int accept_fd);
 
 // Which of the processes of its world on this host a spawned process is, and of how many.
 void pli_environment_local_rank(const struct pli_job *job, const struct pli_node_row *row,
                                 uint32_t *rank_out, uint32_t *size_out);
+
+// Take the first folders of a list, all of `begin`, out of the value of a variable. When nothing
+// is left the variable goes too.
+void pli_environment_shorten(struct pli_app *app, const char *name, const char *begin);
 
 // What the ranks of this part will find under a name, NULL: nothing.
 const char *pli_environment_get(const struct pli_app *app, const char *name);

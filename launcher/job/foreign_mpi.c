@@ -5,52 +5,47 @@
 #include "launcher/base/elf_needed.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-// The libraries of the others, up to the number of their version. Ours is libmpi_abi.so.0.
-static const struct {
-    const char *begin, *mpi;
-} others[] = {
-    { "libmpi.so.12", "MPICH (or Intel MPI, or MVAPICH)" },
-    { "libmpich.so.", "MPICH" },
-    { "libmpifort.so.", "MPICH" },
-    { "libmpichfort.so.", "MPICH" },
-    { "libmpi.so.", "Open MPI" },
-    { "libmpi_mpifh.so.", "Open MPI" },
-    { "libmpi_usempif08.so.", "Open MPI" },
-    { "libmpi_cxx.so.", "Open MPI" },
+// The first that fits counts. Ours is libmpi_abi.so.1.
+static const struct pli_foreign_mpi libraries[] = {
+    { "libmpi.so.12", "MPICH (or Intel MPI, or MVAPICH)", "mpich", false },
+    { "libmpich.so.12", "MPICH", "mpich", false },
+    { "libmpichcxx.so.12", "MPICH", "mpich", true },
+    { "libmpicxx.so.12", "MPICH", "mpich", true },
+    { "libmpich.so.", "MPICH", NULL, false },
+    { "libmpifort.so.", "MPICH", NULL, false },
+    { "libmpichfort.so.", "MPICH", NULL, false },
+    { "libmpi.so.40", "Open MPI", "openmpi", false },
+    { "libmpi_cxx.so.40", "Open MPI", "openmpi", true },
+    { "libmpi.so.", "Open MPI", NULL, false },
+    { "libmpi_mpifh.so.", "Open MPI", NULL, false },
+    { "libmpi_usempif08.so.", "Open MPI", NULL, false },
+    { "libmpi_usempi_ignore_tkr.so.", "Open MPI", NULL, false },
+    { "libmpi_cxx.so.", "Open MPI", NULL, false },
+    { "libmpi_java.so.", "Open MPI", NULL, false },
+    { "liboshmem.so.", "Open MPI (OpenSHMEM)", NULL, false },
 };
 
-struct find {
-    const char *mpi;
-    char *library;
-    size_t cap;
-};
-
-static bool look(const char *name, void *arg)
+const struct pli_foreign_mpi *pli_foreign_mpi_find(const char *library)
 {
-    struct find *f = arg;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        size_t len = strlen(others[i].begin);
-        bool is_whole = others[i].begin[len - 1] != '.';
-        if (strncmp(name, others[i].begin, len) == 0 &&
-            (!is_whole || name[len] == '\0' || name[len] == '.')) {
-            f->mpi = others[i].mpi;
-            snprintf(f->library, f->cap, "%s", name);
-            return false;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+        size_t len = strlen(libraries[i].begin);
+        bool is_whole = libraries[i].begin[len - 1] != '.';
+        if (strncmp(library, libraries[i].begin, len) == 0 &&
+            (!is_whole || library[len] == '\0' || library[len] == '.')) {
+            return &libraries[i];
         }
     }
-    return true;
+    return NULL;
 }
 
-const char *pli_foreign_mpi_mpi(const char *path, char *library, size_t cap)
+void pli_foreign_mpi_each(const char *path, bool (*fn)(const char *library, void *arg), void *arg)
 {
-    struct find f = { NULL, library, cap };
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     void *bytes = MAP_FAILED;
@@ -61,8 +56,7 @@ const char *pli_foreign_mpi_mpi(const char *path, char *library, size_t cap)
         close(fd);
     }
     if (bytes != MAP_FAILED) {
-        pli_elf_needed_each(bytes, (size_t)st.st_size, look, &f);
+        pli_elf_needed_each(bytes, (size_t)st.st_size, fn, arg);
         munmap(bytes, (size_t)st.st_size);
     }
-    return f.mpi;
 }

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs that were built with another MPI.
+// Programs that were built with another MPI: what their files ask the loader for.
 #ifndef PLI_LAUNCHER_FOREIGN_MPI_H
 #define PLI_LAUNCHER_FOREIGN_MPI_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
-// Whether the program in this file needs the library of another MPI, of which each of its processes
-// would be a world of one rank: the name of that library in `library`, and which MPI's it is.
-// NULL: it does not, or it is a script, or cannot be read. Context: any thread.
-const char *pli_foreign_mpi_mpi(const char *path, char *library, size_t cap);
+// A library by which a program is known to be one of an MPI.
+struct pli_foreign_mpi {
+    const char *begin;  // of its name: up to the number of its version, or all of it
+    const char *mpi;    // "Open MPI"
+    const char *folder; // of lib/pliant, with the library of this name that translates; NULL: none
+    bool is_above;      // it is used as it is, above the one that translates
+};
+
+// What is known of a library, by the name that the loader is asked for; NULL: it is of no other
+// MPI.
+const struct pli_foreign_mpi *pli_foreign_mpi_find(const char *library);
+
+// Call fn with the name of each library that a program's file asks for, until it returns false.
+// Nothing is called for a script, or for what cannot be read. Context: any thread.
+void pli_foreign_mpi_each(const char *path, bool (*fn)(const char *library, void *arg), void *arg);
 
 #endif

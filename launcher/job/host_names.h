@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of hosts that a request names while the job runs, "b:2,c".
+// Reads lists of hosts that a request names while the job runs, "b:2,c".
 #ifndef PLI_LAUNCHER_HOST_NAMES_H
 #define PLI_LAUNCHER_HOST_NAMES_H
 
@@ -11,7 +11,7 @@ struct pli_answer;
 struct pli_host;
 struct pli_job;
 
-// The next name of a list, and *at behind it. False: there is none, or it is wrong.
+// The next name of a list; *at moves after it. False: there is none, or it is wrong.
 bool pli_host_names_next(const char **at, char *name, size_t cap, struct pli_host *as,
                          struct pli_answer *a);
 

@@ -83,7 +83,7 @@ static const char *expand(struct reader *r, const char *text, const char *end, c
     }
     for (const char *in = open + 1; in < close && why == NULL && !r->is_over; in++) {
         why = expand_range(r, &in, close, name, close + 1, end);
-        why = why == NULL && in + 1 == close ? bad : why; // a comma and nothing behind it
+        why = why == NULL && in + 1 == close ? bad : why; // a comma and nothing after it
     }
     return why;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of hosts as Slurm writes them: "n[01-03,07],gpu1".
+// Reads lists of hosts as Slurm writes them: "n[01-03,07],gpu1".
 #ifndef PLI_LAUNCHER_HOSTLIST_H
 #define PLI_LAUNCHER_HOSTLIST_H
 

@@ -61,8 +61,11 @@ struct pli_auto_restart {
     uint32_t count; // restarts in a row without a new checkpoint
     uint32_t last;  // the newest checkpoint at the last of them
     uint32_t floor; // checkpoints up to this number are those of other jobs
-    uint32_t below; // those from this number on cannot be restored, 0: nobody knows
+    uint32_t below; // those from this number on cannot be restored, 0: not known
 };
+
+// Programs that were built with which MPI run; in the order of --abi.
+enum pli_abi { PLI_ABI_AUTO, PLI_ABI_MPICH, PLI_ABI_OPENMPI, PLI_ABI_STANDARD, PLI_ABI_NONE };
 
 struct pli_options {
     bool is_label, is_dry, is_verbose, is_report;
@@ -70,28 +73,29 @@ struct pli_options {
     double timeout;     // seconds; 0: none
     double grace;       // seconds between asking to end and killing; below 0: by occasion
     const char *bind, *map;
-    uint32_t elastic_min, elastic_max; // ranks the job may have; max 0: as many as it began with
-    bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED
-    const char *ckpt_dir;              // where checkpoints go; NULL: none are made
-    double ckpt_interval;              // seconds from one to the next, 0: only on request
-    uint32_t ckpt_keep;                // how many are kept
-    const char *ckpt_mark;             // on several hosts: by which daemons know the directory
-    uint64_t restart_sum;              // and the checkpoint
-    bool is_state;                     // of what programs register, not of processes
-    bool takes_foreign;                // programs of another MPI are started too
-    bool is_movable;                   // every process has a memory of its own, and can be moved
-    bool takes;                        // in a daemon: its ranks come from another host
-    bool joins;                        // in a daemon: its host was not there at the start
-    bool is_in_place;                  // restored ranks get no numbers of their own
-    const char *restart;               // a checkpoint to go on from, or a directory of them
-    uint32_t max_restarts;             // in a row without a new checkpoint
-    struct pli_auto_restart again;     // what this mpiexec was told by the one before it
-    const char *behind;                // the program runs already: how to find it
-    uint32_t per_host;                 // ranks on each host, 0: by slots
-    uint32_t upc_groups;               // 0: not said
+    uint32_t elastic_min, elastic_max;    // ranks the job may have; max 0: as many as it began with
+    bool is_resize_error;                 // a resize is told by MPI_WORLD_RESIZED
+    const char *ckpt_dir;                 // where checkpoints go; NULL: none are made
+    double ckpt_interval;                 // seconds from one to the next, 0: only on request
+    uint32_t ckpt_keep;                   // how many are kept
+    const char *ckpt_mark;                // on several hosts: by which daemons know the directory
+    uint64_t restart_sum;                 // and the checkpoint
+    bool is_state;                        // of what programs register, not of processes
+    bool takes_foreign;                   // programs of another MPI are started as they are
+    enum pli_abi abi;                     // whose programs run on this MPI
+    bool is_movable;                      // every process has a memory of its own, and can be moved
+    bool takes_moved;                     // in a daemon: its ranks come from another host
+    bool is_joining;                      // in a daemon: its host was not there at the start
+    bool is_in_place;                     // restored ranks get no numbers of their own
+    const char *restart;                  // a checkpoint to go on from, or a directory of them
+    uint32_t max_restarts;                // in a row without a new checkpoint
+    struct pli_auto_restart auto_restart; // what this mpiexec was told by the one before it
+    const char *singleton;                // the program runs already: how to find it
+    uint32_t per_host;                    // ranks on each host, 0: by slots
+    uint32_t upc_groups;                  // 0: not said
     const char *launcher, *agent; // how to reach hosts, and what to start there; NULL: as usual
     bool is_line;                 // the user watches: ranks show each line when it is complete
-    int64_t feed;                 // rank that gets standard input, or PLI_STDIN_
+    int64_t stdin_rank;           // rank that gets standard input, or PLI_STDIN_
     enum pli_on_failure on_failure;
     enum pli_on_deadlock on_deadlock;
     enum pli_when color;
@@ -102,7 +106,7 @@ struct pli_options {
 };
 
 // One process that mpiexec starts: one rank, or several with --ranks-per-proc. A UPC group that is
-// cut between hosts has a task on each; those behind its ranks have none (n is 0), and come after a
+// cut between hosts has a task on each; those after its ranks have none (n is 0), and come after a
 // task that has.
 struct pli_proc_task {
     struct pli_watch watch; // pidfd
@@ -118,13 +122,13 @@ struct pli_proc_task {
     uint32_t number;                 // of the task in the job
     uint32_t host;                   // where it runs; only when there are several
     uint32_t extra, n_extra;         // rows of processes without a rank
-    uint32_t extra_rank;             // their numbers in the job, behind those of all ranks
+    uint32_t extra_rank;             // their numbers in the job, after those of all ranks
     pid_t pid;                       // 0: not started
     int status;                      // as wait gives it, once is_exited
     bool is_exited;                  // the process itself
     bool is_over;                    // and all ranks that it started
     bool is_spawned;                 // came while the job ran; its app and itself are of the heap
-    bool is_dropped;                 // its start was taken back: how it ends is nobody's business
+    bool is_dropped;                 // its start was cancelled: how it ends does not matter
     struct pli_proc_task *next;      // of those that were spawned
 };
 
@@ -155,7 +159,7 @@ struct pli_job {
     struct pli_proc_task *tasks;
     uint32_t n_first, n_begun;          // tasks of the command line, and of those
     uint32_t n_task, n_started, n_over; // all
-    struct pli_proc_task *spawned;      // those that came later and are not forgotten yet
+    struct pli_proc_task *spawned;      // those that were started later and are not forgotten yet
     uint32_t n_rank;                    // of the whole job
     uint32_t n_extra;                   // processes without a rank
     struct pli_host *hosts;
@@ -163,7 +167,7 @@ struct pli_job {
         const struct pli_host *of;
         uint32_t *table, n_table, n_entered, cap;
     } host_index;
-    uint32_t n_host;             // 0: all is here, and nobody needs to be reached
+    uint32_t n_host;             // 0: all is here, and no other host is reached
     uint32_t here;               // in a daemon, which host this is
     char *wdir;                  // in a daemon, where mpiexec was started
     bool is_daemon;              // tasks are those of this host, and mpiexec is elsewhere
@@ -179,7 +183,7 @@ struct pli_job {
     const char *restart_dir;   // of all checkpoints, where it was chosen; NULL: it was named
     uint32_t restart_n;        // ranks wanted after a restart, 0: as many as there were
     struct pli_manifest *from; // what the job goes on from, NULL: it begins
-    uint32_t round;            // in which its ranks were parked last
+    uint32_t round;            // in which its ranks were frozen last
 };
 
 // All tasks one after the other, NULL before the first and after the last.

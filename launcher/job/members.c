@@ -131,7 +131,7 @@ uint32_t *pli_members_leavers(const struct pli_job *job, uint32_t *n_out)
     return list;
 }
 
-void pli_members_turn(void)
+void pli_members_advance(void)
 {
     struct pli_members_state *self = pli_launcher.members;
     free(self->now);

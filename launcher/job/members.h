@@ -27,9 +27,9 @@ uint32_t pli_members_next_dead(const struct pli_job *job);
 void pli_members_drop_dead(const struct pli_job *job); // out of the next version
 void pli_members_drop_plan(void);
 
-// Who lives and is no member of the next version; the caller frees the list.
+// Processes that live and are no members of the next version; the caller frees the list.
 uint32_t *pli_members_leavers(const struct pli_job *job, uint32_t *n_out);
-void pli_members_turn(void); // the next version counts
+void pli_members_advance(void); // the next version counts
 
 // Members of the world: pli_launcher.members.
 struct pli_members_state {

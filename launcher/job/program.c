@@ -2,7 +2,7 @@
 // Looks a program up as execvp would, and explains what is wrong with it.
 #include "launcher/job/program.h"
 
-#include "launcher/job/foreign_mpi.h"
+#include "launcher/job/abi_path.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
 
@@ -116,28 +116,13 @@ static char *find_in_path(const struct pli_app *app)
     pli_say_bad("there is no program %s in PATH, and no such file in this directory", name);
 }
 
-// Each process of such a program would be a world of one rank, in silence.
-static void check_mpi(const struct pli_app *app)
-{
-    char library[64];
-    bool is_moved = app->path[0] != '/' && app->wdir != NULL;
-    char *path =
-        is_moved ? join(app->wdir, strlen(app->wdir), app->path) : pli_say_need(strdup(app->path));
-    const char *mpi = pli_foreign_mpi_mpi(path, library, sizeof library);
-    if (mpi != NULL) {
-        pli_say_bad("%s was built with %s: it needs %s. Build it again with the mpicc beside this "
-                    "%s, or start it with that MPI's; --foreign-mpi starts it all the same, each "
-                    "process as a world of its own",
-                    app->argv[0], mpi, library, pli_say_name);
-    }
-    free(path);
-}
-
-void pli_program_find(struct pli_app *app, bool takes_foreign)
+void pli_program_find(struct pli_app *app, const struct pli_options *opt)
 {
     check_wdir(app);
     app->path = strchr(app->argv[0], '/') != NULL ? find_file(app) : find_in_path(app);
-    if (!takes_foreign) {
-        check_mpi(app);
-    }
+    bool is_moved = app->path[0] != '/' && app->wdir != NULL;
+    char *path =
+        is_moved ? join(app->wdir, strlen(app->wdir), app->path) : pli_say_need(strdup(app->path));
+    pli_abi_path_check(opt, app, path);
+    free(path);
 }

@@ -3,13 +3,12 @@
 #ifndef PLI_LAUNCHER_PROGRAM_H
 #define PLI_LAUNCHER_PROGRAM_H
 
-#include <stdbool.h>
-
 struct pli_app;
+struct pli_options;
 
-// Set app->path; app->env is there already. Ends mpiexec with a sentence when the
-// program or its directory cannot be used, or, unless takes_foreign, the program was built with
-// another MPI.
-void pli_program_find(struct pli_app *app, bool takes_foreign);
+// Set app->path; app->env is there already. Ends mpiexec with a sentence when the program or its
+// directory cannot be used, or the program was built with another MPI that the options do not
+// offer.
+void pli_program_find(struct pli_app *app, const struct pli_options *opt);
 
 #endif

@@ -59,7 +59,7 @@ void pli_programs_release(struct pli_programs *c)
     }
 }
 
-// A part of the request; *at moves behind it. NULL: it is not complete, or there is no memory.
+// A part of the request; *at moves after it. NULL: it is not complete, or there is no memory.
 static struct pli_programs *read_part(const struct pli_job *job, const char **at, const char *end,
                                       struct pli_answer *a)
 {

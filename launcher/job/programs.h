@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs of processes that come later.
+// Reads the programs of processes that are started while the job runs.
 #ifndef PLI_LAUNCHER_PROGRAMS_H
 #define PLI_LAUNCHER_PROGRAMS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which process sets there are: mpi://host/NAME, mpi://hw/KIND/N by the binding, mpi://app/N and
+// Makes the process sets of a job: mpi://host/NAME, mpi://hw/KIND/N by the binding, mpi://app/N and
 // mpi://app/PROGRAM, and those that --pset names.
 #include "launcher/job/psets.h"
 

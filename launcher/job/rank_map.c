@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which task goes to which host.
+// Decides which task goes to which host.
 #include "launcher/job/rank_map.h"
 
 #include "launcher/job/environment.h"
@@ -85,7 +85,7 @@ static void fill(struct pli_job *job, const uint32_t *share)
 }
 
 // One to each host in turn, to those whose share is not used up.
-static void deal(struct pli_job *job, const uint32_t *share)
+static void place_in_turn(struct pli_job *job, const uint32_t *share)
 {
     uint32_t round = 1;
     for (uint32_t i = 0, h = 0, n_full = 0; i < job->n_task; h = (h + 1) % job->n_host) {
@@ -108,7 +108,7 @@ static void deal(struct pli_job *job, const uint32_t *share)
     }
 }
 
-// Hosts that nobody goes to are not needed, unless the job may grow.
+// Hosts that get no task are not needed, unless the job may grow.
 static void drop_empty(struct pli_job *job)
 {
     uint32_t *now = pli_say_need(calloc(job->n_host, sizeof *now));
@@ -133,8 +133,9 @@ static bool is_by_node(const struct pli_job *job)
     return len == 4 && strncasecmp(map, "node", 4) == 0;
 }
 
-// Every task gets a host of its own, by the name it has: a daemon, and a memory that it shares with
-// nobody. Hosts without one stay, for those who come later.
+// Every task gets an entry of its own in the list of hosts, under the name of its host: a daemon,
+// and a node memory that no other task shares. Entries without a task stay, for processes that are
+// started later.
 static void part(struct pli_job *job)
 {
     struct pli_host *all = pli_say_need(calloc(job->n_task + job->n_host, sizeof *all));
@@ -160,7 +161,7 @@ static void part(struct pli_job *job)
 // pretended or reached by srun; and images of a job on one host stay what they are.
 static bool may_be_joined(const struct pli_job *job)
 {
-    return job->opt.elastic_max > 0 && job->opt.impi_server == NULL && job->opt.behind == NULL &&
+    return job->opt.elastic_max > 0 && job->opt.impi_server == NULL && job->opt.singleton == NULL &&
            !pli_launcher.ckpt_hooks->is_image(job) &&
            pli_environment_get(&job->apps[0], "PLIANT_FAKE_HOSTS") == NULL &&
            !pli_allocation_is_by_srun(job);
@@ -182,7 +183,7 @@ void pli_rank_map_tasks(struct pli_job *job)
     uint32_t *share = pli_say_need(calloc(job->n_host, sizeof *share));
     find_shares(job, share);
     if (is_by_node(job)) {
-        deal(job, share);
+        place_in_turn(job, share);
     } else {
         fill(job, share);
     }
@@ -211,7 +212,7 @@ void pli_rank_map_number(struct pli_job *job)
             job->procs[r].row = n_row[t->host]++;
         }
     }
-    for (uint32_t i = 0; i < job->n_task; i++) { // on each host behind its ranks
+    for (uint32_t i = 0; i < job->n_task; i++) { // on each host after its ranks
         const struct pli_proc_task *t = &job->tasks[i];
         for (uint32_t r = t->extra_rank; r < t->extra_rank + t->n_extra; r++) {
             job->procs[r].host = t->host;
@@ -221,7 +222,8 @@ void pli_rank_map_number(struct pli_job *job)
     free(n_row);
 }
 
-// Ranks that a host is there for: its slots or, where nobody said, as many as it began with.
+// How many ranks a host should have: its slots or, where the user gave none, as many as it began
+// with.
 static uint64_t room_of(const struct pli_job *job, uint32_t h)
 {
     if (job->opt.is_movable) {
@@ -266,7 +268,7 @@ bool pli_rank_map_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t a
             n_now[best]++;
         }
     }
-    // Neighbours on one host, unless the user has them dealt in turn.
+    // Neighbours go to one host, unless the user wants hosts to get ranks in turn.
     for (uint32_t h = 0, i = at; h < job->n_host && !is_full && !is_by_node(job); h++) {
         for (; n_now[h] > 0; n_now[h]--) {
             hosts_io[i++] = h;
@@ -277,7 +279,7 @@ bool pli_rank_map_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t a
     return !is_full;
 }
 
-// Slots that nobody has, 0 where nobody said how many there are.
+// Slots that no rank has, 0 where the user gave none.
 static uint32_t n_free(const struct pli_job *job, uint32_t h, const uint32_t *n_more)
 {
     const struct pli_host *host = &job->hosts[h];
@@ -314,7 +316,7 @@ bool pli_rank_map_clones(const struct pli_job *job, uint32_t *hosts_io, uint32_t
     uint32_t *n_more = pli_say_need(calloc(job->n_host, sizeof *n_more));
     bool *is_full = pli_say_need(calloc((size_t)n + 1, sizeof *is_full));
     bool is_any = false;
-    for (uint32_t i = 0; i < n; i++) { // who can stay has the first choice
+    for (uint32_t i = 0; i < n; i++) { // clones that can stay with their parent choose first
         uint32_t parent = hosts_io[i];
         if (n_wanted > 0) {
             uint32_t h = wanted[i % n_wanted];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which task goes to which host, and who is in which row there.
+// Decides which task goes to which host, and which process gets which row there.
 #ifndef PLI_LAUNCHER_RANK_MAP_H
 #define PLI_LAUNCHER_RANK_MAP_H
 
@@ -23,8 +23,8 @@ void pli_rank_map_put(struct pli_job *job, struct pli_proc_task *t, uint32_t h);
 // Make job->procs of all tasks of the job: the rows of a host in the order of ranks.
 void pli_rank_map_number(struct pli_job *job);
 
-// Hosts for n processes that come later: hosts_io[at] and those behind it. `at` others of the same
-// request have theirs already. They go to those with most room for their slots; may: by host,
+// Hosts for n processes that are started later: hosts_io[at] and those after it. `at` others of the
+// same request have theirs already. They go to those with most room for their slots; may: by host,
 // whether it is allowed, NULL: all are. False: they take no more.
 bool pli_rank_map_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at, uint32_t n,
                        const bool *may);

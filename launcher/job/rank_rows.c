@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rows are free, and from when on.
+// Gives rows of the node memory to processes that are started later, and takes them back.
 #include "launcher/job/rank_rows.h"
 
 #include "launcher/base/launcher.h"
@@ -18,7 +18,7 @@
 // What a daemon says of a row whose process is gone.
 enum level {
     IN_USE,
-    AT_A_PINCH, // a process here has a communicator with its process
+    FREE_IF_NEEDED, // a process here has a communicator with its process
     FREE,
     N_LEVEL = PLI_RANK_ROWS_N_LEVEL
 };
@@ -80,10 +80,10 @@ static enum level level_of(const struct pli_node *node, uint32_t row)
         !is_read(node, row)) {
         return IN_USE;
     }
-    return atomic_load(&node->rows[row].n_held) == 0 ? FREE : AT_A_PINCH;
+    return atomic_load(&node->rows[row].n_held) == 0 ? FREE : FREE_IF_NEEDED;
 }
 
-// Give back the memory of those who are gone and whom nobody remembers.
+// Give back the memory of processes that have ended and that no communicator contains.
 static void tidy(const struct pli_job *job)
 {
     struct pli_rank_rows_state *self = pli_launcher.rank_rows;
@@ -109,7 +109,7 @@ static bool is_free_on_hosts(const struct pli_job *job, uint32_t i, int least)
     return self->rows[i].n_host[least] >= self->rows[i].n_need;
 }
 
-// least: AT_A_PINCH or FREE.
+// least: FREE_IF_NEEDED or FREE.
 static bool is_free(const struct pli_job *job, uint32_t i, enum level least)
 {
     struct pli_rank_rows_state *self = pli_launcher.rank_rows;
@@ -157,11 +157,11 @@ bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_o
     }
     pli_launcher.role->rows->tidy(job);
     uint32_t first = find_run(job, n, FREE);
-    first = first == UINT32_MAX ? find_run(job, n, AT_A_PINCH) : first;
+    first = first == UINT32_MAX ? find_run(job, n, FREE_IF_NEEDED) : first;
     if (first == UINT32_MAX) {
         pli_refuse(a, ENOSPC,
                    "there is room for %u spawned processes at a time%s, and too many are running "
-                   "or left messages that nobody has received",
+                   "or left messages that were not received",
                    n_room, why_room(h));
         return false;
     }
@@ -240,7 +240,7 @@ void pli_rank_rows_fill(struct pli_job *job, uint32_t host, const struct pli_nod
     }
 }
 
-void pli_rank_rows_let(const struct pli_job *job, uint32_t row)
+void pli_rank_rows_release(const struct pli_job *job, uint32_t row)
 {
     struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     self->rows[row - job->node.header->n_row].is_taken = false;
@@ -249,7 +249,7 @@ void pli_rank_rows_let(const struct pli_job *job, uint32_t row)
 void pli_rank_rows_cancel(struct pli_job *job, uint32_t row)
 {
     pli_rank_rows_ended(job, job->node.rows[row].index);
-    pli_rank_rows_let(job, row);
+    pli_rank_rows_release(job, row);
 }
 
 void pli_rank_rows_ended(struct pli_job *job, uint32_t index)
@@ -267,7 +267,7 @@ void pli_rank_rows_ended(struct pli_job *job, uint32_t index)
         count(job, host, UINT32_MAX);
     }
     if (!pli_launcher.role->watches_host(job, host)) {
-        pli_rank_rows_let(job, row);
+        pli_rank_rows_release(job, row);
     }
 }
 
@@ -374,7 +374,7 @@ void pli_rank_rows_adopt(const struct pli_job *job, uint32_t row)
     self->rows[i].is_taken = self->rows[i].is_dirty = true;
 }
 
-void pli_rank_rows_pack_past(const struct pli_job *job, struct pli_pack *to)
+void pli_rank_rows_pack_replay(const struct pli_job *job, struct pli_pack *to)
 {
     struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     const struct pli_node *node = &job->node;
@@ -403,7 +403,7 @@ void pli_rank_rows_pack_past(const struct pli_job *job, struct pli_pack *to)
     pli_pack_fini(&list);
 }
 
-void pli_rank_rows_take_past(struct pli_job *job, struct pli_unpack *from)
+void pli_rank_rows_take_replay(struct pli_job *job, struct pli_unpack *from)
 {
     uint32_t n = pli_unpack_count(from, 48);
     for (uint32_t i = 0; i < n && !from->is_bad; i++) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows behind those of the command line, for processes that come later. They are used in turn, and
-// again when all of a world have ended and nobody can look at what they left. On several hosts
-// every host has a row for each of them, which is a note where the process is elsewhere; mpiexec
-// hands the numbers out and learns from its daemons when nobody needs a row any more.
+// Manages the rows after those of the command line, for processes that are started later. They are
+// used in turn, and again when all of a world have ended and no process can look at what they left.
+// On several hosts every host has a row for each of them, which is a note where the process is
+// elsewhere; mpiexec hands the numbers out and learns from its daemons when no process needs a row
+// any more.
 #ifndef PLI_LAUNCHER_RANK_ROWS_H
 #define PLI_LAUNCHER_RANK_ROWS_H
 
@@ -16,11 +17,11 @@ struct pli_node_row;
 struct pli_pack;
 struct pli_unpack;
 
-// What differs by role: see role.h. i: of the row, behind those of the command line.
+// What differs by role: see role.h. i: of the row, counted after those of the command line.
 struct pli_rank_rows_ops {
     bool (*is_free)(const struct pli_job *job, uint32_t i, int least); // for another process
-    void (*tidy)(const struct pli_job *job);                // give back memory that nobody needs
-    void (*clear)(const struct pli_job *job, uint32_t row); // give back that of one row
+    void (*tidy)(const struct pli_job *job); // give back memory that no process needs
+    void (*clear)(const struct pli_job *job, uint32_t row);         // give back that of one row
     void (*filled)(struct pli_job *job, uint32_t i, uint32_t host); // it is a process's now
 };
 extern const struct pli_rank_rows_ops pli_rank_rows_solo, pli_rank_rows_head, pli_rank_rows_daemon;
@@ -34,12 +35,12 @@ void pli_rank_rows_fill(struct pli_job *job, uint32_t host, const struct pli_nod
 uint32_t pli_rank_rows_at(const struct pli_job *job, uint32_t index);
 
 // No task of this host has the row any more; its process is gone, or never was.
-void pli_rank_rows_let(const struct pli_job *job, uint32_t row);
+void pli_rank_rows_release(const struct pli_job *job, uint32_t row);
 void pli_rank_rows_cancel(struct pli_job *job, uint32_t row);
 // A process elsewhere has ended. Context: a daemon.
 void pli_rank_rows_ended(struct pli_job *job, uint32_t index);
 
-// In a daemon: rows that nobody here needs any more, for mpiexec. False: no news.
+// In a daemon: rows that no process here needs any more, for mpiexec. False: no news.
 bool pli_rank_rows_pack_free(struct pli_job *job, struct pli_pack *to);
 bool pli_rank_rows_are_used(const struct pli_job *job); // some are, or are not free yet
 // In mpiexec: what a daemon packed.
@@ -53,15 +54,15 @@ void pli_rank_rows_restore(const struct pli_job *job, uint32_t count);
 void pli_rank_rows_adopt(const struct pli_job *job, uint32_t row);
 
 // Those in use, for a host that joins; and there.
-void pli_rank_rows_pack_past(const struct pli_job *job, struct pli_pack *to);
-void pli_rank_rows_take_past(struct pli_job *job, struct pli_unpack *from);
+void pli_rank_rows_pack_replay(const struct pli_job *job, struct pli_pack *to);
+void pli_rank_rows_take_replay(struct pli_job *job, struct pli_unpack *from);
 
 enum { PLI_RANK_ROWS_N_LEVEL = 3 };
 
-// Rows of processes that came later: pli_launcher.rank_rows.
+// Rows of processes that were started later: pli_launcher.rank_rows.
 struct pli_rank_rows_state {
-    uint32_t next;       // number of the next process, counted from the first that came later
-    struct {             // of each row behind the first ones
+    uint32_t next;       // number of the next process, from the first that was started later
+    struct {             // of each row after the first ones
         bool is_taken;   // by a process that is not forgotten
         bool is_dirty;   // its memory was used
         bool is_counted; // in a daemon: among the processes of its host

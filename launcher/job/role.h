@@ -16,7 +16,7 @@
 struct pli_agree_word;
 struct pli_answer;
 struct pli_app;
-struct pli_case;
+struct pli_rank_failure;
 struct pli_job;
 struct pli_news;
 struct pli_node_row;
@@ -68,8 +68,9 @@ struct pli_role {
                        uint32_t *rank_out, uint32_t *size_out);
 
     // Failures.
-    void (*report)(const struct pli_case *c); // something happened to a rank
-    bool (*take_failure)(struct pli_job *job, const struct pli_case *c); // the job goes on without
+    void (*report)(const struct pli_rank_failure *c); // something happened to a rank
+    bool (*take_failure)(struct pli_job *job,
+                         const struct pli_rank_failure *c); // the job goes on without
     void (*replace_failed)(
         struct pli_job *job); // ranks died; with --on-failure=respawn others come
     void (*send_news)(const struct pli_news *n); // what was written here counts on all hosts
@@ -85,8 +86,8 @@ struct pli_role {
     bool (*migrate)(struct pli_job *job, const char *body, size_t len, void *token,
                     struct pli_answer *a);
 
-    // Processes that come later. Where a bool is returned: true, the answer is there; false, it
-    // comes later, by pli_rank_request_answer(token).
+    // Processes that are started later. Where a bool is returned: true, the answer is there; false,
+    // it comes later, by pli_rank_request_answer(token).
     bool (*spawn)(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a);
     void (*spawn_ranks)(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
@@ -109,7 +110,7 @@ struct pli_role {
     bool (*open_agent_stderr)(int err[2]);            // read end -1: it has ours
     void (*agent_said)(const char *text, size_t len); // there
     void (*agent_up)(struct pli_job *job);
-    void (*agent_word)(char word, const void *data, size_t len);
+    void (*agent_message)(char word, const void *data, size_t len);
     void (*agent_over)(void);
     bool (*end_agents)(struct pli_job *job); // all ranks have ended; true: the agents too
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UPC groups, in three shapes:
+// Finds the UPC groups of a job, which have three shapes:
 //   - a task that runs upcrun is a group: its ranks first, then processes that have none;
 //   - --upc-groups=G cuts the ranks of the job into G groups;
 //   - otherwise each part of the command line is a group, if its program is UPC at all.
@@ -23,7 +23,7 @@ void pli_upc_groups_find(struct pli_app *app)
     app->n_upc = n > 0 ? (uint32_t)n : 0;
 }
 
-// --ranks-per-proc holds for the parts behind it that run upcrun too, until one has its own.
+// --ranks-per-proc holds for the parts after it that run upcrun too, until one has its own.
 static uint32_t ranks_of(const struct pli_app *app, uint32_t *last)
 {
     if (app->ranks_per_proc > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which hosts the threads of a UPC group go to when the variable HOSTS of its part says so.
+// Decides which hosts the threads of a UPC group go to when the variable HOSTS of its part says so.
 #include "launcher/job/upc_hosts.h"
 
 #include "launcher/job/environment.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One word in the memory of a host says which version counts there.
+// Makes the next version of the world the current one, by one word in the memory of each host.
 #include "launcher/job/world_version.h"
 
 #include "base/fault.h"
@@ -93,7 +93,7 @@ bool pli_world_version_make(struct pli_job *job, const struct pli_world_version 
     return true;
 }
 
-void pli_world_version_turn(struct pli_job *job, const struct pli_world_version *w)
+void pli_world_version_advance(struct pli_job *job, const struct pli_world_version *w)
 {
     struct pli_node_header *h = job->node.header;
     pli_fault("mpiexec_commit", job->fault_number);
@@ -102,7 +102,7 @@ void pli_world_version_turn(struct pli_job *job, const struct pli_world_version 
     pli_fault("mpiexec_committed", job->fault_number);
     pli_futex_wake(&h->world, INT_MAX, false);
     if ((h->mode & PLI_NODE_TELLS) != 0) {
-        atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);
+        atomic_fetch_add_explicit(&h->n_news, 1, memory_order_seq_cst);
         pli_shm_wake_node(&job->node);
     }
 }
@@ -142,7 +142,7 @@ bool pli_world_version_take(struct pli_job *job, struct pli_unpack *from, struct
     if (from->is_bad) {
         pli_refuse(a, EINVAL, "mpiexec sent something that makes no sense");
     } else if (pli_world_version_make(job, &w, a)) {
-        pli_world_version_turn(job, &w);
+        pli_world_version_advance(job, &w);
     }
     free(members);
     free(leavers);

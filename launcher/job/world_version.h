@@ -17,11 +17,12 @@ struct pli_world_version {
     uint32_t n_member, n_leaver;
 };
 
-// Make its process set, and tell those who are to leave. False with a refusal: nothing has changed.
+// Make its process set, and notify the ranks that are to leave. False with a refusal: nothing has
+// changed.
 bool pli_world_version_make(struct pli_job *job, const struct pli_world_version *w,
                             struct pli_answer *a);
 // It counts from here on.
-void pli_world_version_turn(struct pli_job *job, const struct pli_world_version *w);
+void pli_world_version_advance(struct pli_job *job, const struct pli_world_version *w);
 
 // For daemons, which do both at once. False: what came makes no sense, or cannot be done.
 void pli_world_version_pack(const struct pli_world_version *w, struct pli_pack *to);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Votes come here from all hosts, and results go to all. Nobody else decides, so it does not matter
-// who dies: what was said is here, and who hears nothing has lost mpiexec and ends.
+// Decides agreements of communicators on several hosts. Votes come here from all hosts, and results
+// go to all. Only mpiexec decides, so it does not matter which rank dies: its votes are here, and a
+// host that gets no result has lost mpiexec and ends.
 #include "launcher/ranks/agreement.h"
 
 #include "launcher/base/launcher.h"
@@ -20,7 +21,7 @@ struct pli_agreement_entry {
     uint32_t n_listed; // members that are known
     uint32_t n_done;   // agreements
     bool is_revoked;
-    struct pli_failure_pact pact; // last
+    struct pli_failure_agreement agreement; // last
 };
 
 static struct pli_agreement_entry *find(const struct pli_agree_word *word)
@@ -33,21 +34,21 @@ static struct pli_agreement_entry *find(const struct pli_agree_word *word)
     if (e == NULL && word->what != PLI_AGREE_LEAVE && word->n_member > 0) {
         e = pli_say_need(calloc(1, sizeof *e + word->n_member * sizeof(struct pli_failure_member)));
         e->key = word->key;
-        e->pact.n_member = word->n_member;
-        e->pact.n_first = word->n_first;
+        e->agreement.n_member = word->n_member;
+        e->agreement.n_first = word->n_first;
         e->next = self->entries;
         self->entries = e;
     }
-    bool is_good = e != NULL && e->pact.n_member == word->n_member;
-    return is_good && word->place < e->pact.n_member ? e : NULL;
+    bool is_good = e != NULL && e->agreement.n_member == word->n_member;
+    return is_good && word->place < e->agreement.n_member ? e : NULL;
 }
 
 static void list(struct pli_agreement_entry *e, const struct pli_agree_word *word)
 {
     for (uint32_t i = 0; i < word->n_list && i < PLI_AGREE_N_LIST; i++) {
         uint32_t place = word->place + i;
-        if (place < e->pact.n_member && e->pact.members[place].proc == 0) {
-            e->pact.members[place].proc = (uint64_t)1 << 32 | word->list[i]; // never 0
+        if (place < e->agreement.n_member && e->agreement.members[place].proc == 0) {
+            e->agreement.members[place].proc = (uint64_t)1 << 32 | word->list[i]; // never 0
             e->n_listed++;
         }
     }
@@ -56,7 +57,7 @@ static void list(struct pli_agreement_entry *e, const struct pli_agree_word *wor
 static void note(struct pli_agreement_entry *e, const struct pli_agree_word *word)
 {
     struct pli_failure_vote *v =
-        &e->pact.members[word->place].votes[word->seq % PLI_FAILURE_N_VOTE];
+        &e->agreement.members[word->place].votes[word->seq % PLI_FAILURE_N_VOTE];
     v->value = word->value;
     v->n_acked = word->n_acked;
     v->context[0] = word->context[0];
@@ -66,8 +67,8 @@ static void note(struct pli_agreement_entry *e, const struct pli_agree_word *wor
 
 static bool has_vote(const struct pli_agreement_entry *e, uint32_t seq)
 {
-    for (uint32_t i = 0; i < e->pact.n_member; i++) {
-        if (e->pact.members[i].votes[seq % PLI_FAILURE_N_VOTE].seq == seq) {
+    for (uint32_t i = 0; i < e->agreement.n_member; i++) {
+        if (e->agreement.members[i].votes[seq % PLI_FAILURE_N_VOTE].seq == seq) {
             return true;
         }
     }
@@ -78,21 +79,21 @@ static bool has_vote(const struct pli_agreement_entry *e, uint32_t seq)
 static void decide(struct pli_job *job, struct pli_agreement_entry *e)
 {
     uint32_t n_failed = atomic_load(&job->node.header->n_failed);
-    while (e->n_listed == e->pact.n_member && has_vote(e, e->n_done + 1) &&
-           pli_agree_count_is_full(&job->node, &e->pact, e->n_done + 1, n_failed)) {
+    while (e->n_listed == e->agreement.n_member && has_vote(e, e->n_done + 1) &&
+           pli_agree_count_is_full(&job->node, &e->agreement, e->n_done + 1, n_failed)) {
         e->n_done++;
         struct pli_news n = {
             .what = PLI_NEWS_AGREED, .key = e->key, .seq = e->n_done, .n_failed = n_failed
         };
-        n.outcome = pli_agree_count_count(&job->node, &e->pact, e->n_done, n_failed);
+        n.outcome = pli_agree_count_count(&job->node, &e->agreement, e->n_done, n_failed);
         pli_failure_news_tell(job, &n);
     }
 }
 
 static bool is_over(const struct pli_job *job, const struct pli_agreement_entry *e)
 {
-    for (uint32_t i = 0; i < e->pact.n_member; i++) {
-        const struct pli_failure_member *m = &e->pact.members[i];
+    for (uint32_t i = 0; i < e->agreement.n_member; i++) {
+        const struct pli_failure_member *m = &e->agreement.members[i];
         if (m->has_left == 0 &&
             (m->proc == 0 || (!pli_node_has_ended(&job->node, (uint32_t)m->proc) &&
                               pli_node_failure(&job->node, (uint32_t)m->proc) == 0))) {
@@ -102,7 +103,7 @@ static bool is_over(const struct pli_job *job, const struct pli_agreement_entry 
     return true;
 }
 
-// Forget what nobody has any more.
+// Forget communicators that no process has any more.
 static void sweep(struct pli_job *job)
 {
     struct pli_agreement_state *self = pli_launcher.agreement;
@@ -135,7 +136,7 @@ void pli_agreement_hear(struct pli_job *job, const struct pli_agree_word *word)
     }
     struct pli_agreement_entry *e = find(word);
     if (e == NULL) {
-        return; // who left it is the last to speak of it
+        return; // the last member that left has spoken for it
     }
     switch (word->what) {
     case PLI_AGREE_MEMBERS:
@@ -150,7 +151,7 @@ void pli_agreement_hear(struct pli_job *job, const struct pli_agree_word *word)
         revoke(job, e);
         break;
     case PLI_AGREE_LEAVE:
-        e->pact.members[word->place].has_left = 1;
+        e->agreement.members[word->place].has_left = 1;
         sweep(job);
         break;
     default:

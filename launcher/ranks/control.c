@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An abstract socket: it has no file and is gone with mpiexec. The kernel says who calls.
+// Opens the socket for mpictl. It is an abstract one: it has no file and is gone with mpiexec. The
+// kernel tells which user connects.
 #include "launcher/ranks/control.h"
 
 #include "launcher/base/launcher.h"

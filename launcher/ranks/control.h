@@ -6,7 +6,7 @@
 #include "launcher/base/loop.h"
 #include <stdbool.h>
 
-// Listen; only the user who started the job is heard. False with a message.
+// Listen; only the user who started the job may connect. False with a message.
 bool pli_control_open(void);
 
 // The socket for mpictl: pli_launcher.control.

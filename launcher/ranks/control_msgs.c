@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that came by a hello: grandchildren, started by a script or by a task with several ranks.
-// mpiexec cannot wait for them as a parent, so it holds a pidfd of each.
+// Reads the messages of ranks on their control sockets. Ranks that a script or a task with several
+// ranks has started say hello there; mpiexec cannot wait for them as a parent, so it holds a pidfd
+// of each.
 #include "launcher/ranks/control_msgs.h"
 
 #include "launcher/job/role.h"
@@ -26,9 +27,9 @@
 #include <unistd.h>
 
 enum {
-    PARENT_MS = 5,   // for a rank's parent to collect it, after which its status can be read
-    N_PATIENCE = 80, // times
-    N_OWN = 4        // descriptors that come with a word
+    PARENT_MS = 5, // for a rank's parent to collect it, after which its status can be read
+    N_TRY = 80,    // times
+    N_OWN = 4      // descriptors that come with a message
 };
 
 enum knowledge { KNOWN, NOT_YET, NEVER };
@@ -56,7 +57,7 @@ static enum knowledge exit_of(int pidfd, int *status_out)
 static void judge(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd)
 {
     const struct pli_node_row *r = &t->job->node.rows[row];
-    struct pli_case c = { .task = t, .row = row, .pid = pid, .why = "" };
+    struct pli_rank_failure c = { .task = t, .row = row, .pid = pid, .why = "" };
     c.state = atomic_load_explicit(&r->state, memory_order_acquire);
     int status;
     if (c.state == PLI_NODE_ABORTED) {
@@ -79,7 +80,7 @@ static void indirect_over(struct pli_timer *timer)
     struct pli_node *node = &g->task->job->node;
     int status;
     if (atomic_load_explicit(&node->rows[g->row].state, memory_order_acquire) == PLI_NODE_RUNNING &&
-        exit_of(g->watch.fd, &status) == NOT_YET && g->n_look++ < N_PATIENCE) {
+        exit_of(g->watch.fd, &status) == NOT_YET && g->n_look++ < N_TRY) {
         pli_loop_timer(timer, (uint64_t)PARENT_MS * PLI_MS);
         return;
     }
@@ -112,7 +113,7 @@ static void close_all(const int *fds, size_t n)
     }
 }
 
-// A descriptor that came with a word, for who keeps it.
+// A descriptor that came with a message, for the code that keeps it.
 static int take(int *fd)
 {
     int taken = *fd;
@@ -152,7 +153,7 @@ static void add_indirect(struct pli_proc_task *t, uint32_t row, pid_t pid, int p
     }
 }
 
-// A process that was forked from a rank, which nobody expects any more if its parent gave up.
+// A process that was forked from a rank; it is not expected any more if its parent gave up.
 static void hear_clone(struct pli_proc_task *t, uint32_t row, pid_t pid, int own[N_OWN])
 {
     if (pli_launcher.role->add_clone(t, row, pid, own)) {
@@ -166,7 +167,7 @@ static void hear_clone(struct pli_proc_task *t, uint32_t row, pid_t pid, int own
     }
 }
 
-// Who has sent a word.
+// The process that has sent a message.
 struct sender {
     pid_t pid;
     int fd; // pidfd, -1: none
@@ -193,7 +194,7 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         add_indirect(t, msg->row, pid, take(&from->fd), take(&own[0]));
         return;
     }
-    if (is_mine && msg->kind == PLI_CTL_PACT) {
+    if (is_mine && msg->kind == PLI_CTL_AGREE) {
         struct pli_agree_word word;
         memcpy(&word, msg->text, sizeof word);
         pli_launcher.role->agree(t->job, &word);
@@ -216,18 +217,18 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         pli_launcher.ckpt_hooks->save();
     }
     if (is_mine && msg->kind == PLI_CTL_ABORT) {
-        struct pli_case c = { .task = t,
-                              .row = msg->row,
-                              .pid = pid,
-                              .fault = PLI_FAULT_ABORT,
-                              .number = msg->code,
-                              .state = PLI_NODE_ABORTED,
-                              .why = msg->text };
+        struct pli_rank_failure c = { .task = t,
+                                      .row = msg->row,
+                                      .pid = pid,
+                                      .fault = PLI_FAULT_ABORT,
+                                      .number = msg->code,
+                                      .state = PLI_NODE_ABORTED,
+                                      .why = msg->text };
         pli_supervisor_report(&c);
     }
 }
 
-// The descriptors of a packet; no word has more than N_OWN, and what is more is closed.
+// The descriptors of a packet; no message has more than N_OWN, and any others are closed.
 static void take_descriptors(const struct cmsghdr *c, int own[N_OWN])
 {
     size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -258,7 +259,7 @@ static bool listen_once(struct pli_proc_task *t, struct pli_watch *from)
     };
     ssize_t n = from->fd >= 0 ? recvmsg(from->fd, &mh, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) : -1;
     if (n == 0) {
-        pli_loop_watch(from, 0); // all who had it are gone
+        pli_loop_watch(from, 0); // all processes that had it are gone
         pli_launcher.ckpt_hooks->hung_up(t);
     }
     if (n <= 0) {

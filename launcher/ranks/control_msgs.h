@@ -25,7 +25,7 @@ struct pli_indirect_rank {
 };
 
 // Names that older headers lack: a message comes with a pidfd of its sender, which tells how it
-// ended even if it is gone when the word is read.
+// ended even if it is gone when the message is read.
 enum { PLI_CONTROL_MSGS_PASS_PIDFD = 76, PLI_CONTROL_MSGS_PIDFD = 4 };
 
 // Listen to the task's control socket from now on.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpiexec decides in which order things happened; hosts hear of them one after the other, so all
-// see the same.
+// Writes failures and agreements into the memory of this host. mpiexec decides in which order they
+// happened and sends them in that order, so all hosts see the same.
 #include "launcher/ranks/failure_news.h"
 
 #include "launcher/job/role.h"
@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-static void raise_alarm(struct pli_node *node)
+static void notify_ranks(struct pli_node *node)
 {
-    atomic_fetch_add_explicit(&node->header->alarm, 1, memory_order_seq_cst);
+    atomic_fetch_add_explicit(&node->header->n_news, 1, memory_order_seq_cst);
     pli_shm_wake_node(node);
 }
 
@@ -35,20 +35,20 @@ static void write_failed(struct pli_job *job, const struct pli_news *n)
     p->pid = n->pid;
     atomic_store_explicit(&p->failure, n->how, memory_order_release);
     atomic_store_explicit(&node->header->n_failed, n->n_failed, memory_order_release);
-    raise_alarm(node);
+    notify_ranks(node);
     if ((n->how & ~(uint32_t)PLI_FAILURE_NUMBER) == PLI_FAILURE_ABORT && row != UINT32_MAX) {
         pli_launcher.role->end_process(job, row);
     }
 }
 
-// Who has voted here has made the mark, and it stays.
+// A member that has voted here has made the mark, and it stays.
 static void write_agreed(struct pli_node *node, const struct pli_news *n)
 {
     const struct pli_failure_mark *m = pli_failure_find(node->header, n->key);
     if (m == NULL) {
         return; // no member here
     }
-    struct pli_failure_pact *p = (struct pli_failure_pact *)(node->base + m->pact);
+    struct pli_failure_agreement *p = (struct pli_failure_agreement *)(node->base + m->agreement);
     p->outcomes[n->seq % PLI_FAILURE_AHEAD] = n->outcome;
     atomic_store_explicit(&p->results[n->seq % PLI_FAILURE_AHEAD],
                           (uint64_t)n->seq << 32 | n->n_failed, memory_order_release);
@@ -73,7 +73,7 @@ static bool write_revoked(struct pli_node *node, uint64_t key)
     bool has_room = n_used < PLI_FAILURE_N_MARK - 1 || *place(node, i) != PLI_FAILURE_FREE;
     if (has_room) {
         atomic_store_explicit(place(node, i), key, memory_order_release);
-        raise_alarm(node);
+        notify_ranks(node);
     }
     return has_room;
 }
@@ -99,7 +99,8 @@ static void write_dropped(struct pli_node *node, uint64_t key)
 {
     const struct pli_failure_mark *m = pli_failure_find(node->header, key);
     if (m != NULL) {
-        struct pli_failure_pact *p = (struct pli_failure_pact *)(node->base + m->pact);
+        struct pli_failure_agreement *p =
+            (struct pli_failure_agreement *)(node->base + m->agreement);
         atomic_store_explicit(&p->is_dropped, 1, memory_order_release);
     }
     drop_revoked(node, key);
@@ -126,7 +127,7 @@ static void note(struct pli_job *job, const struct pli_news *n)
         break;
     case PLI_NEWS_END:
         atomic_store(&job->node.header->end, (uint64_t)n->seq << 32 | n->n_begun);
-        raise_alarm(&job->node);
+        notify_ranks(&job->node);
         break;
     default:
         break;
@@ -159,7 +160,7 @@ static void pack_failure(const struct pli_node *node, uint32_t index, struct pli
     }
 }
 
-void pli_failure_news_pack_past(const struct pli_job *job, struct pli_pack *to)
+void pli_failure_news_pack_replay(const struct pli_job *job, struct pli_pack *to)
 {
     const struct pli_node *node = &job->node;
     const struct pli_node_header *h = node->header;
@@ -186,7 +187,7 @@ void pli_failure_news_pack_past(const struct pli_job *job, struct pli_pack *to)
     pli_pack_fini(&revoked);
 }
 
-void pli_failure_news_take_past(struct pli_job *job, struct pli_unpack *from)
+void pli_failure_news_take_replay(struct pli_job *job, struct pli_unpack *from)
 {
     struct pli_node_header *h = job->node.header;
     uint32_t n_dead = pli_unpack_count(from, 16);

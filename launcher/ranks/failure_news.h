@@ -16,7 +16,7 @@ void pli_failure_news_unpack(struct pli_job *job, const void *data, size_t len);
 // All that still counts, for a host that joins; and there.
 struct pli_pack;
 struct pli_unpack;
-void pli_failure_news_pack_past(const struct pli_job *job, struct pli_pack *to);
-void pli_failure_news_take_past(struct pli_job *job, struct pli_unpack *from);
+void pli_failure_news_pack_replay(const struct pli_job *job, struct pli_pack *to);
+void pli_failure_news_take_replay(struct pli_job *job, struct pli_unpack *from);
 
 #endif

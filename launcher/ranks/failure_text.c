@@ -27,13 +27,14 @@ static const struct {
     { SIGILL, "an instruction this processor does not know",
       "Was it built for another machine (-march=native elsewhere)? " },
     { SIGKILL, "not its own doing",
-      "Someone killed it, most likely the system for lack of memory: see dmesg, or the memory "
+      "It was killed from outside, most likely by the system for lack of memory: see dmesg, or the "
+      "memory "
       "limit of "
       "the container or batch job. " },
-    { SIGTERM, "someone asked it to end", "It was not mpiexec. " },
+    { SIGTERM, "another process asked it to end", "It was not mpiexec. " },
     { SIGXCPU, "it used up its processor time", "See ulimit -t. " },
     { SIGXFSZ, "it wrote too large a file", "See ulimit -f. " },
-    { SIGPIPE, "it wrote to a pipe that nobody reads", NULL },
+    { SIGPIPE, "it wrote to a pipe that has no reader", NULL },
     { SIGTRAP, "a trap, as from a debugger or a failed check", NULL },
     { SIGSYS, "a forbidden system call", "A sandbox or container may be too strict. " },
 };
@@ -70,7 +71,7 @@ enum pli_failure_kind pli_failure_text_missed(const struct pli_job *job,
     return is ? PLI_FAULT_NO_INIT : fault;
 }
 
-int pli_failure_text_status(const struct pli_case *c)
+int pli_failure_text_status(const struct pli_rank_failure *c)
 {
     switch (c->fault) {
     case PLI_FAULT_NONE:
@@ -100,7 +101,7 @@ enum pli_failure_kind pli_failure_text_fault(int status, uint32_t state, int *nu
 }
 
 // "was killed by signal 11, SIGSEGV (...)"
-static void what(const struct pli_case *c, char *to, size_t cap)
+static void what(const struct pli_rank_failure *c, char *to, size_t cap)
 {
     int i;
     switch (c->fault) {
@@ -132,7 +133,7 @@ static void what(const struct pli_case *c, char *to, size_t cap)
     }
 }
 
-static void when(const struct pli_case *c, char *to, size_t cap)
+static void when(const struct pli_rank_failure *c, char *to, size_t cap)
 {
     const char *text = "";
     if (c->fault == PLI_FAULT_ABORT) {
@@ -149,7 +150,7 @@ static void when(const struct pli_case *c, char *to, size_t cap)
 }
 
 // "rank 3", or "UPC thread 2 of group 0 (no rank)".
-static void who(const struct pli_job *job, const struct pli_case *c, char *to, size_t cap)
+static void who(const struct pli_job *job, const struct pli_rank_failure *c, char *to, size_t cap)
 {
     const struct pli_node_row *row = &job->node.rows[c->row];
     if (row->index - job->base < job->n_rank || row->version > 0) {
@@ -163,7 +164,7 @@ static void who(const struct pli_job *job, const struct pli_case *c, char *to, s
     }
 }
 
-static void hint(const struct pli_job *job, const struct pli_case *c, char *to, size_t cap)
+static void hint(const struct pli_job *job, const struct pli_rank_failure *c, char *to, size_t cap)
 {
     const char *program = c->task->app->argv[0];
     to[0] = '\0';
@@ -201,7 +202,7 @@ static void hint(const struct pli_job *job, const struct pli_case *c, char *to, 
     }
 }
 
-void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, bool is_end)
+void pli_failure_text_say(const struct pli_job *job, const struct pli_rank_failure *c, bool is_end)
 {
     char what_text[512], when_text[80], hint_text[1024], others[80] = "", who_text[64];
     who(job, c, who_text, sizeof who_text);
@@ -228,7 +229,7 @@ void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, b
             others, hint_text);
 }
 
-void pli_failure_text_say_short(const struct pli_job *job, const struct pli_case *c)
+void pli_failure_text_say_short(const struct pli_job *job, const struct pli_rank_failure *c)
 {
     char what_text[512], when_text[80], who_text[64], where[300];
     who(job, c, who_text, sizeof who_text);
@@ -274,7 +275,7 @@ void pli_failure_text_say_states(const struct pli_job *job)
     pli_say("%s.", text);
 }
 
-// A rank that reads from the terminal itself is stopped by it: a hang that nobody would understand.
+// A rank that reads from the terminal itself is stopped by it, which would look like a hang.
 void pli_failure_text_stopped(void)
 {
     siginfo_t info = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words for what went wrong.
+// Words messages about failed ranks.
 #ifndef PLI_LAUNCHER_FAILURE_TEXT_H
 #define PLI_LAUNCHER_FAILURE_TEXT_H
 
@@ -15,12 +15,12 @@ enum pli_failure_kind {
     PLI_FAULT_SIGNAL,   // number: the signal
     PLI_FAULT_CODE,     // number: the exit status
     PLI_FAULT_SILENT,   // exit status 0 without MPI_Finalize
-    PLI_FAULT_VANISHED, // a grandchild: nobody told how
+    PLI_FAULT_VANISHED, // a grandchild: it is not known how
     PLI_FAULT_ABORT,    // number: the code given to MPI_Abort
     PLI_FAULT_NO_INIT,  // exit status 0 without MPI_Init, where others wait for it
 };
 
-struct pli_case {
+struct pli_rank_failure {
     const struct pli_proc_task *task;
     uint32_t row;
     pid_t pid;
@@ -40,13 +40,13 @@ enum pli_failure_kind pli_failure_text_missed(const struct pli_job *job,
                                               enum pli_failure_kind fault);
 
 // The exit status of mpiexec for this case.
-int pli_failure_text_status(const struct pli_case *c);
+int pli_failure_text_status(const struct pli_rank_failure *c);
 
 // One paragraph: which rank, where, what happened, and what to try. is_end: the job ends for it.
-void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, bool is_end);
+void pli_failure_text_say(const struct pli_job *job, const struct pli_rank_failure *c, bool is_end);
 
 // One line for cases after the first.
-void pli_failure_text_say_short(const struct pli_job *job, const struct pli_case *c);
+void pli_failure_text_say_short(const struct pli_job *job, const struct pli_rank_failure *c);
 
 // "SIGSEGV"
 const char *pli_failure_text_signal(int sig);

@@ -113,7 +113,7 @@ void pli_impi_agent_tell(char word, const void *data, size_t len)
 {
     struct pli_impi_agent_state *self = pli_launcher.impi_agent;
     if (self->pid <= 0 || self->is_over ||
-        len > pli_node_gate(&pli_launcher.job->node)->heap_size / 2) {
+        len > pli_node_gateway(&pli_launcher.job->node)->heap_size / 2) {
         return;
     }
     if (len > 0) {
@@ -128,7 +128,7 @@ void pli_impi_agent_tell(char word, const void *data, size_t len)
 static void now_up(struct pli_job *job)
 {
     struct pli_impi_agent_state *self = pli_launcher.impi_agent;
-    const struct pli_gateway *g = pli_node_gate(&job->node);
+    const struct pli_gateway *g = pli_node_gateway(&job->node);
     self->is_up = true;
     job->base = g->clients[g->client].first;
     if (job->opt.is_verbose && job->here == 0) {
@@ -159,7 +159,7 @@ static void control_fire(struct pli_watch *w, uint32_t events)
         now_up(pli_launcher.job);
     } else if (n == 1) {
         const struct pli_native_agent_mail *mail = pli_native_agent_mail(&pli_launcher.job->node);
-        pli_launcher.role->agent_word(word, mail->data, mail->len);
+        pli_launcher.role->agent_message(word, mail->data, mail->len);
     } else if (n == 0) {
         pli_loop_close(w); // its end is told by the other descriptor
     }
@@ -175,7 +175,7 @@ static void agent_fire(struct pli_watch *w, uint32_t events)
     }
     pli_loop_close(w);
     pli_loop_close(&self->control);
-    if (self->said.fd >= 0) { // its last words come before its end
+    if (self->said.fd >= 0) { // its last message comes before its end
         said_fire(&self->said, 0);
     }
     self->is_over = true;

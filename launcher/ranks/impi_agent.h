@@ -27,7 +27,7 @@ bool pli_impi_agent_is_over(struct pli_job *job);
 // The same for the agent of this process alone.
 bool pli_impi_agent_leave(struct pli_job *job);
 
-// A word for it from mpiexec elsewhere. Context: a daemon.
+// A message for it from mpiexec. Context: a daemon.
 void pli_impi_agent_tell(char word, const void *data, size_t len);
 
 // End it at once; and wait until it is gone.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table is the one in mpiexec's own memory, which has a row for every process of the job.
+// Serves ports and published names from the table in mpiexec's memory, which has a row for every
+// process of the job.
 #include "launcher/ranks/job_ports.h"
 
 #include "base/err.h"
@@ -16,28 +17,28 @@ static enum pli_err is_open(bool is)
     return is ? PLI_OK : pli_fail(PLI_ERR_PORT, "the port is not open");
 }
 
-static enum pli_err serve(const struct pli_node *node, const struct pli_ask_tie *ask,
+static enum pli_err serve(const struct pli_node *node, const struct pli_ask_port *ask,
                           struct pli_answer *a)
 {
     uint64_t cookie = ask->cookie;
     uint32_t place;
     char port[PLI_JOBTAB_PORT];
     switch (ask->what) {
-    case PLI_ASK_TIE_OPEN:
+    case PLI_ASK_PORT_OPEN:
         return pli_jobtab_open_port(node, ask->owner, &place, &cookie);
-    case PLI_ASK_TIE_CLOSE:
+    case PLI_ASK_PORT_CLOSE:
         return pli_jobtab_close_port(node, pli_jobtab_find_port(node, cookie), cookie);
-    case PLI_ASK_TIE_OWN:
+    case PLI_ASK_PORT_OWN:
         place = pli_jobtab_find_port(node, cookie);
         return is_open(pli_jobtab_own_port(node, place, cookie, ask->owner, ask->ep));
-    case PLI_ASK_TIE_OWNER:
+    case PLI_ASK_PORT_OWNER:
         place = pli_jobtab_find_port(node, cookie);
         return is_open(pli_jobtab_port_owner(node, place, cookie, &a->first, &a->n));
-    case PLI_ASK_TIE_PUBLISH:
+    case PLI_ASK_PORT_PUBLISH:
         return pli_jobtab_publish(node, ask->owner, ask->service, ask->port);
-    case PLI_ASK_TIE_UNPUBLISH:
+    case PLI_ASK_PORT_UNPUBLISH:
         return pli_jobtab_unpublish(node, ask->service);
-    case PLI_ASK_TIE_LOOKUP:
+    case PLI_ASK_PORT_LOOKUP:
         if (pli_jobtab_lookup(node, ask->service, port)) {
             snprintf(a->text, sizeof a->text, "%.*s", (int)sizeof a->text - 1, port); // as it came
             return PLI_OK;
@@ -51,7 +52,7 @@ static enum pli_err serve(const struct pli_node *node, const struct pli_ask_tie 
 void pli_job_ports_serve(const struct pli_job *job, const char *body, size_t len,
                          struct pli_answer *a)
 {
-    struct pli_ask_tie ask;
+    struct pli_ask_port ask;
     if (len != sizeof ask) {
         pli_refuse(a, PLI_ERR_INTERN, "a request of %zu bytes was not understood", len);
         return;

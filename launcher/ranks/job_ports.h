@@ -8,7 +8,7 @@
 struct pli_answer;
 struct pli_job;
 
-// Do what a request of kind PLI_ASK_TIE says.
+// Do what a request of kind PLI_ASK_PORT says.
 void pli_job_ports_serve(const struct pli_job *job, const char *body, size_t len,
                          struct pli_answer *a);
 

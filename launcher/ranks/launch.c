@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vfork and exec, with all that a rank inherits set up in between.
+// Starts processes with vfork and exec, with all that a rank inherits set up in between.
 #include "launcher/ranks/launch.h"
 
 #include "launcher/base/launcher.h"
@@ -31,8 +31,8 @@
 #include <unistd.h>
 
 enum {
-    FDS_PER_TASK = 5, // pidfd, control, output, error, door
-    FDS_PER_RANK = 3, // pidfd, control and door, of those that a task starts itself
+    FDS_PER_TASK = 5, // pidfd, control, output, error, accept socket
+    FDS_PER_RANK = 3, // pidfd, control and accept socket, of those that a task starts itself
     FDS_BESIDE = 32
 };
 
@@ -114,7 +114,7 @@ bool pli_launch_check(const struct pli_job *job)
 // What the child needs, prepared before: between vfork and exec it only makes system calls.
 struct start {
     const struct pli_proc_task *task;
-    int in, out, err, ctl, door;
+    int in, out, err, ctl, accept_fd;
     volatile int error; // written by the child, in our memory
     const char *volatile step;
 };
@@ -131,7 +131,7 @@ static _Noreturn void child(struct start *s)
     struct pli_launch_state *self = pli_launcher.launch;
     const struct pli_app *app = s->task->app;
     // A group, so that one kill reaches what a wrapper script starts. Where mpiexec's session is
-    // out of sight, in a container or a process namespace, a session: CRIU dumps nobody whose
+    // out of sight, in a container or a process namespace, a session: CRIU dumps no process whose
     // leader it cannot see.
     if (getsid(0) != 0 || setsid() < 0) {
         setpgid(0, 0);
@@ -145,7 +145,8 @@ static _Noreturn void child(struct start *s)
     bool is_other = pli_pidns_is_open() && s->in == self->null_fd;
     int in = is_other ? open("/dev/null", O_RDONLY | O_CLOEXEC) : s->in;
     if (dup2(in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
-        fcntl(s->ctl, F_SETFD, 0) != 0 || (s->door >= 0 && fcntl(s->door, F_SETFD, 0) != 0)) {
+        fcntl(s->ctl, F_SETFD, 0) != 0 ||
+        (s->accept_fd >= 0 && fcntl(s->accept_fd, F_SETFD, 0) != 0)) {
         child_fail(s, "cannot set up its descriptors");
     }
     setrlimit(RLIMIT_NOFILE, &self->user_files);
@@ -227,7 +228,7 @@ void pli_launch_print(struct pli_job *job, struct pli_proc_task *t, int out, int
     pli_output_lines_open(&t->err, err, pli_launcher.output->err, label);
 }
 
-// Say why a task was not started, or note it for who asked.
+// Say why a task was not started, or keep the reason for the process that asked.
 __attribute__((format(printf, 4, 5))) static void
 complain(const struct pli_job *job, const struct pli_proc_task *t, char *why, const char *fmt, ...)
 {
@@ -254,7 +255,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
                    pli_listener_pair(&fds[6], &fds[7]);
     int yes = 1;
     struct start s = {
-        .task = t, .out = fds[1], .err = fds[3], .ctl = fds[5], .door = fds[7], .step = ""
+        .task = t, .out = fds[1], .err = fds[3], .ctl = fds[5], .accept_fd = fds[7], .step = ""
     };
     s.in = is_made ? pli_launcher.role->open_input(job, t, self->null_fd) : -1;
     if (s.in < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) != 0 ||
@@ -266,7 +267,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
     }
     setsockopt(fds[4], SOL_SOCKET, PLI_CONTROL_MSGS_PASS_PIDFD, &yes,
                sizeof yes); // from Linux 6.5 on
-    pli_environment_fill(job, t, s.ctl, s.door);
+    pli_environment_fill(job, t, s.ctl, s.accept_fd);
     pid_t pid = vfork();
     if (pid == 0) {
         child(&s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// No rank is made to leave: it gets its notice, hands over and ends by itself. One that does not is
-// named, so that the user can look after it.
+// Waits for ranks that are to leave the world. No rank is made to leave: it gets its notice, hands
+// over its work and ends by itself. A rank that does not is named in a message, so that the user
+// can look after it.
 #include "launcher/ranks/leave.h"
 
 #include "launcher/base/launcher.h"

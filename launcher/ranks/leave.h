@@ -20,12 +20,12 @@ void pli_leave_check(void);
 // pli_rank_request_answer(token).
 bool pli_leave_ask(struct pli_job *job, const char *body, size_t len, void *token,
                    struct pli_answer *answer);
-// Nobody waits for this answer any more.
+// The request is closed: its answer is not needed any more.
 void pli_leave_forget(const void *token);
 
 struct pli_leave_wait;
 
-// Who waits for ranks that are to leave: pli_launcher.leave.
+// Requests that wait for ranks that are to leave: pli_launcher.leave.
 struct pli_leave_state {
     struct pli_leave_wait *waits, *over;
     struct pli_timer patience;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callers are not trusted until they have proved to be of the job: each has a few seconds and a few
-// dozen bytes, and when there are too many of them those make room that have proved least.
+// Accepts connections for the ranks of this host. A caller is not trusted until it has proved to be
+// of the job: it has a few seconds and a few dozen bytes, and when there are too many callers those
+// that have proved least are dropped.
 #include "launcher/ranks/listener.h"
 
 #include "launcher/base/launcher.h"
@@ -35,7 +36,7 @@ struct pli_listener_caller {
 // A connection on its way to a rank.
 struct pending_call {
     struct pending_call *next;
-    struct pli_door_msg msg;
+    struct pli_accept_msg msg;
     int fd;
 };
 
@@ -105,7 +106,7 @@ static void admit(struct pli_listener_caller *s)
 {
     struct pli_listener_state *self = pli_launcher.listener;
     const struct pli_node_proc *to = pli_node_find(self->node, s->who.join.to);
-    // With pretended hosts every process of the job is behind this listener.
+    // With pretended hosts every process of the job is reached through this listener.
     bool is_here = to != NULL && to->row < pli_node_n_used(self->node) &&
                    self->node->rows[to->row].index == s->who.join.to;
     if (!is_here || pli_node_find(self->node, s->who.join.from) == NULL ||
@@ -121,12 +122,12 @@ static void admit(struct pli_listener_caller *s)
         return;
     }
     v->fd = fd;
-    v->msg = (struct pli_door_msg){ .kind = PLI_DOOR_CALL,
-                                    .proc = s->who.join.from,
-                                    .lane = s->who.join.lane,
-                                    .to_lane = s->who.join.to_lane,
-                                    .is_again = s->who.join.is_again,
-                                    .protect = s->who.join.protect };
+    v->msg = (struct pli_accept_msg){ .kind = PLI_ACCEPT_CALL,
+                                      .proc = s->who.join.from,
+                                      .lane = s->who.join.lane,
+                                      .to_lane = s->who.join.to_lane,
+                                      .is_again = s->who.join.is_again,
+                                      .protect = s->who.join.protect };
     pli_handshake_make_keys(self->node->header->secret, &s->who.open, &s->who.reply, &s->who.join,
                             false, &v->msg.keys);
     struct pli_listener_rank *p = &self->ranks[to->row];
@@ -189,7 +190,7 @@ static void tick(struct pli_timer *t)
     for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_N; i++) {
         struct pli_listener_caller *s = &self->callers[i];
         if (s->watch.fd >= 0 &&
-            now - s->who.since > (uint64_t)PLI_HANDSHAKE_ACCEPT_PATIENCE_MS * PLI_MS) {
+            now - s->who.since > (uint64_t)PLI_HANDSHAKE_ACCEPT_TIMEOUT_MS * PLI_MS) {
             drop(s);
         }
         is_busy = is_busy || s->watch.fd >= 0;
@@ -233,7 +234,7 @@ bool pli_listener_open(struct pli_node *node, bool is_wide)
         pli_say("%s", pli_fail_take(NULL));
         return false;
     }
-    node->header->net |= PLI_NODE_HAS_DOOR;
+    node->header->net |= PLI_NODE_HAS_NET;
     for (uint32_t i = 1; i < self->n_pretend; i++) {
         node->hosts[i].port = h->port;
         node->hosts[i].n_addr = h->n_addr;

@@ -23,12 +23,12 @@ void pli_listener_begin(void);
 // are -1 in a job without a network. False: errno says why.
 bool pli_listener_pair(int *ours_out, int *theirs_out);
 
-// The rank of this row is behind this socket, which is the door's from now on; calls that came
-// before are handed over. -1 is fine.
+// The rank of this row is reached through this socket, which belongs to the listener from now on;
+// calls that came before are handed over. -1 is fine.
 void pli_listener_set(uint32_t row, int fd);
 // The rank is gone.
 void pli_listener_shut(uint32_t row);
-// The rank will have another door: what comes until then waits.
+// The rank will get another accept socket: connections wait until then.
 void pli_listener_part(uint32_t row);
 // Open it in a node that comes from a checkpoint of one host.
 bool pli_listener_again(struct pli_node *node);

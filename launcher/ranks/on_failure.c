@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank died of is written into the memory of all hosts, a count of the dead and one of the
-// news are raised, and all who sleep are woken. The ranks look when they have nothing to do.
+// Handles the failure of a rank. Its cause is written into the memory of all hosts, the counts of
+// the dead and of the news are raised, and all sleeping ranks are woken. Ranks look at the counts
+// when they have nothing else to do.
 #include "launcher/ranks/on_failure.h"
 
 #include "launcher/base/launcher.h"
@@ -70,7 +71,7 @@ void pli_on_failure_begin(struct pli_job *job)
     }
 }
 
-static uint32_t how(const struct pli_case *c)
+static uint32_t how(const struct pli_rank_failure *c)
 {
     uint32_t number = (uint32_t)c->number & PLI_FAILURE_NUMBER;
     return c->fault == PLI_FAULT_SIGNAL ? PLI_FAILURE_SIGNAL | number
@@ -79,7 +80,7 @@ static uint32_t how(const struct pli_case *c)
 }
 
 // The next one that died.
-static void mark(struct pli_job *job, uint32_t row, const struct pli_case *c)
+static void mark(struct pli_job *job, uint32_t row, const struct pli_rank_failure *c)
 {
     const struct pli_node *node = &job->node;
     const struct pli_node_row *r = &node->rows[row];
@@ -116,7 +117,7 @@ static bool leaves_one(const struct pli_node *node, const bool *is_in)
     return false;
 }
 
-// The rows of those to end; NULL: the list is not one of this job.
+// The rows of the processes to end; NULL: the list is not one of this job.
 static bool *read_members(const struct pli_node *node, const char *list, size_t n, uint32_t index)
 {
     bool *is_in = calloc((size_t)pli_node_n_used(node) + 1, sizeof *is_in);
@@ -170,7 +171,7 @@ void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, str
                       ? read_members(&job->node, body + sizeof ask, n, ask.index)
                       : NULL;
     if (is_in == NULL || !leaves_one(&job->node, is_in)) {
-        pli_refuse(a, ESRCH, "nobody would be left");
+        pli_refuse(a, ESRCH, "no process would be left");
         free(is_in);
         return;
     }
@@ -183,7 +184,7 @@ void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, str
     free(is_in);
 }
 
-bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c)
+bool pli_on_failure_take(struct pli_job *job, const struct pli_rank_failure *c)
 {
     struct pli_on_failure_state *self = pli_launcher.on_failure;
     const struct pli_proc_task *t = c->task;
@@ -206,7 +207,7 @@ bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c)
     return true;
 }
 
-void pli_on_failure_beside(const struct pli_case *c)
+void pli_on_failure_beside(const struct pli_rank_failure *c)
 {
     struct pli_job *job = c->task->job;
     if (pli_on_failure_is_survived(job)) {
@@ -219,7 +220,7 @@ void pli_on_failure_lose(struct pli_job *job, uint32_t host,
                          bool (*is_new)(const struct pli_job *job, uint32_t row))
 {
     struct pli_on_failure_state *self = pli_launcher.on_failure;
-    struct pli_case gone = { .fault = PLI_FAULT_VANISHED, .row = UINT32_MAX };
+    struct pli_rank_failure gone = { .fault = PLI_FAULT_VANISHED, .row = UINT32_MAX };
     if (!pli_on_failure_is_survived(job)) {
         return;
     }

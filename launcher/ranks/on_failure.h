@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct pli_answer;
-struct pli_case;
+struct pli_rank_failure;
 struct pli_job;
 
 // Ends mpiexec with a sentence where that cannot be. Context: before anything is started.
@@ -17,11 +17,11 @@ void pli_on_failure_check(const struct pli_job *job);
 void pli_on_failure_begin(struct pli_job *job);
 // Something happened to a rank. True: the job goes on without it; the others are told, and with
 // respawn another one is started in its place.
-bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c);
+bool pli_on_failure_take(struct pli_job *job, const struct pli_rank_failure *c);
 // The same, for a rank that went with another one of its process.
-void pli_on_failure_beside(const struct pli_case *c);
+void pli_on_failure_beside(const struct pli_rank_failure *c);
 // Do what a request of kind PLI_ASK_ABORT says: end some processes, and tell the others. A refusal
-// where nobody would be left, or the job does not survive such things.
+// where no process would be left, or the job does not survive failures.
 void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);
 // Whether the job survives such things.
 bool pli_on_failure_is_survived(const struct pli_job *job);
@@ -30,7 +30,7 @@ bool pli_on_failure_is_survived(const struct pli_job *job);
 void pli_on_failure_lose(struct pli_job *job, uint32_t host,
                          bool (*is_new)(const struct pli_job *job, uint32_t row));
 void pli_on_failure_lost(struct pli_job *job);
-// The exit status of a job that went on to its end: not 0 when nobody came there.
+// The exit status of a job that went on to its end: not 0 when no rank reached it.
 int pli_on_failure_status(const struct pli_job *job);
 
 // Ranks that died in a job that goes on: pli_launcher.on_failure.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One request per socket: collected as it comes, done when it is complete, answered, forgotten.
+// Serves the requests of ranks and of mpictl. Each socket carries one: it is collected as it comes,
+// done when it is complete, answered and forgotten.
 #include "launcher/ranks/rank_request.h"
 
 #include "launcher/base/launcher.h"
@@ -88,7 +89,7 @@ static void finish(struct pli_rank_request *a)
     self->over = a;
 }
 
-// Who does not wait for the answer gets none.
+// A process that does not wait for the answer gets none.
 static void answer_with(struct pli_rank_request *a, const struct pli_answer *answer)
 {
     if (a->is_far) {
@@ -142,7 +143,7 @@ static bool is_early(struct pli_rank_request *a)
     return is;
 }
 
-// While the ranks stand still for a checkpoint or a move nothing else is begun. It waits, behind
+// While the ranks stand still for a checkpoint or a move nothing else is begun. It waits, after
 // what came before it.
 static bool is_held(struct pli_rank_request *a)
 {
@@ -245,7 +246,7 @@ static bool take(struct pli_rank_request *a)
     return true;
 }
 
-// Who asked does not wait for the answer any more.
+// The process that asked does not wait for the answer any more.
 static void give_up(struct pli_rank_request *a)
 {
     if (a->id != 0 && !a->is_far) {
@@ -277,7 +278,7 @@ void pli_rank_request_begin(struct pli_job *job, int fd)
     if (a == NULL || body == NULL) {
         free(a);
         free(body);
-        close(fd); // who asks sees its end
+        close(fd); // the process that asks sees the socket closed
         return;
     }
     *a = (struct pli_rank_request){ .watch = { .fd = fd, .fire = fire },

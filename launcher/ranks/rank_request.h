@@ -20,13 +20,13 @@ struct pli_request_op {
     // True: the answer is there. False: it comes later, by pli_rank_request_answer(token).
     bool (*serve)(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a);
-    void (*forget)(const void *token); // nobody waits for the answer any more
+    void (*forget)(const void *token); // the answer is not waited for any more
 };
 
 // Read one request from the socket, which becomes ours, do what it asks and answer.
 void pli_rank_request_begin(struct pli_job *job, int fd);
 
-// In mpiexec: request number `id` of a rank on another host; kind 0: nobody waits for it any more.
+// In mpiexec: request number `id` of a rank on another host; kind 0: the rank waits for it no more.
 // In a daemon: the answer to it.
 void pli_rank_request_far(struct pli_job *job, uint32_t host, uint32_t id, uint16_t kind,
                           const void *body, size_t len);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One resize at a time: processes are started, all of them come to MPI_Init, and then one word is
-// changed. That is the point from which the new version counts, for all at once; before it a
-// process that dies leaves everything as it was. A smaller world needs nobody: the word is changed
-// at once.
+// Changes the size of the world, one resize at a time: processes are started, all of them come to
+// MPI_Init, and then one word is changed. From then on the new version counts, for all at once; a
+// process that dies earlier leaves everything as it was. A smaller world needs no new process: the
+// word is changed at once.
 #include "launcher/ranks/resize.h"
 
 #include "launcher/base/launcher.h"
@@ -58,8 +58,8 @@ static bool go(const struct pli_job *job, enum state to)
     return true;
 }
 
-// Those who are to be told leave the version that counts now.
-static void begin_renewal(const struct pli_job *job)
+// The ranks that are notified leave the version that counts now.
+static void begin_resize_notify(const struct pli_job *job)
 {
     uint32_t n = pli_members_size(job);
     uint32_t *all = pli_say_need(malloc((n + 1) * sizeof *all));
@@ -70,8 +70,8 @@ static void begin_renewal(const struct pli_job *job)
     free(all);
 }
 
-// The next version counts from here on. With several hosts that is decided here and done by all:
-// who does not hear of it has lost mpiexec, and ends.
+// The next version counts from here on. With several hosts that is decided here and done by all: a
+// host that does not get the frame has lost mpiexec, and ends.
 static bool commit(struct pli_job *job, struct pli_answer *a)
 {
     struct pli_world_version w = { .version = (uint32_t)atomic_load(&job->node.header->world) + 1 };
@@ -81,9 +81,9 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
     bool is_good = pli_world_version_make(job, &w, a);
     if (is_good) {
         pli_launcher.role->announce_world(&w);
-        begin_renewal(job);
-        pli_world_version_turn(job, &w);
-        pli_members_turn();
+        begin_resize_notify(job);
+        pli_world_version_advance(job, &w);
+        pli_members_advance();
         a->first = w.version;
         a->n = w.n_member;
     }
@@ -102,7 +102,7 @@ static void forget_batches(void)
     self->n_batch = self->n_new = 0;
 }
 
-// Tell who asked how it ended.
+// Tell the process that asked how it ended.
 static void finish(struct pli_job *job, const struct pli_answer *a)
 {
     struct pli_resize_state *self = pli_launcher.resize;
@@ -157,7 +157,7 @@ static bool grow(struct pli_job *job, void *token, struct pli_answer *a)
     return false;
 }
 
-// Names of hosts behind a request: where new ranks are to go, and who is only to join.
+// Names of hosts after a request: where new ranks are to go, and which hosts are only to join.
 static bool read_hosts(const char *body, size_t len, size_t skip, const char **hosts,
                        const char **add)
 {
@@ -291,7 +291,8 @@ static void conclude(struct pli_job *job, struct pli_answer *a)
     finish(job, a);
 }
 
-// Processes take the places of all who have died, in the next version. False: the job is lost.
+// Processes take the places of all ranks that have died, in the next version. False: the job is
+// lost.
 static bool replace_dead(struct pli_job *job)
 {
     struct pli_resize_state *self = pli_launcher.resize;
@@ -345,7 +346,7 @@ void pli_resize_replace(struct pli_job *job)
     }
 }
 
-// All are there, and nobody of them died meanwhile: in a job that replaces the dead their
+// All are there, and none of them died meanwhile: in a job that replaces the dead their
 // successors are waited for, in others the dead are dropped. Clones are of the world as it is.
 static bool is_complete(struct pli_job *job)
 {
@@ -488,7 +489,7 @@ bool pli_resize_forked(struct pli_job *job, const char *body, size_t len, void *
     }
     if (!ask.is_good) {
         give_up(job, ECANCELED, "");
-        return true; // who asks knows why
+        return true; // the process that asks knows why
     }
     self->is_agreed = true;
     if (self->n_ready == self->n_new) {

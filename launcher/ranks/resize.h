@@ -19,15 +19,15 @@ bool pli_resize_begin(struct pli_job *job, const char *body, size_t len, void *t
 // Prepare rows for clones of ranks, as a request of kind PLI_ASK_FORK says.
 bool pli_resize_fork(struct pli_job *job, const char *body, size_t len, void *token,
                      struct pli_answer *a);
-// Those who asked for clones have them, or not: PLI_ASK_FORKED. True and false as above.
+// The ranks that asked for clones have them, or not: PLI_ASK_FORKED. True and false as above.
 bool pli_resize_forked(struct pli_job *job, const char *body, size_t len, void *token,
                        struct pli_answer *answer);
 // A process that was forked from a rank of this task is there; fds: its control socket, output and
-// error, which become ours. False: nobody expects it.
+// error, which become ours. False: it is not expected.
 bool pli_resize_add_clone(struct pli_proc_task *from, uint32_t row, pid_t pid, const int fds[4]);
 // Ranks died that are to be replaced: others get their numbers, in the next version.
 void pli_resize_replace(struct pli_job *job);
-// Nobody waits for this answer any more.
+// The request is closed: its answer is not needed any more.
 void pli_resize_forget(const void *token);
 // Whether new ranks are on their way.
 bool pli_resize_is_coming(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks of one host find in each other's rows comes here as words, and the largest number of
-// collectives goes to all hosts when all have told theirs. A rank that has ended begins no other.
+// Agrees with all hosts after which collective a resize is announced. Ranks of one host read each
+// other's rows; for several hosts each sends its largest number of collectives here, and the
+// largest of all goes to every host. A rank that has ended begins no other collective.
 #include "launcher/ranks/resize_notify.h"
 
 #include "launcher/base/launcher.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program is a task without a process of ours, and an indirect rank in it.
+// Adopts a program that was started without mpiexec: it becomes a task without a child process,
+// with one indirect rank in it.
 #include "launcher/ranks/singleton.h"
 
 #include "launcher/base/launcher.h"
@@ -15,9 +16,9 @@
 bool pli_singleton_map(struct pli_job *job)
 {
     struct pli_singleton_state *self = pli_launcher.singleton;
-    if (sscanf(job->opt.behind, "memory=%d,ctl=%d,ready=%d,pid=%d", &self->memory, &self->control,
-               &self->ready, &self->pid) != 4) {
-        pli_say("--behind is for programs that spawn without mpiexec, not for people");
+    if (sscanf(job->opt.singleton, "memory=%d,ctl=%d,ready=%d,pid=%d", &self->memory,
+               &self->control, &self->ready, &self->pid) != 4) {
+        pli_say("--singleton is for programs that spawn without mpiexec, not for people");
         return false;
     }
     if (pli_node_map(self->memory, &job->node) != PLI_OK) {

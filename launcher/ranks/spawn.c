@@ -254,7 +254,7 @@ void pli_spawn_sweep(struct pli_job *job)
             continue;
         }
         *at = t->next;
-        pli_rank_rows_let(job, t->first);
+        pli_rank_rows_release(job, t->first);
         pli_control_msgs_forget(t);
         pli_programs_release((struct pli_programs *)t->app);
         free(t);

@@ -45,8 +45,8 @@ void pli_spawn_undo(struct pli_job *job, uint32_t first, uint32_t n);
 // Forget tasks that are over and give their memory back. Context: between two turns of the loop.
 void pli_spawn_sweep(struct pli_job *job);
 
-// For checkpoints: a task for a rank that came later and is there again, which the caller looks
-// after.
+// For checkpoints: a task for a rank that was started later and is there again, which the caller
+// looks after.
 struct pli_proc_task *pli_spawn_adopt(struct pli_job *job, uint32_t row);
 
 #endif

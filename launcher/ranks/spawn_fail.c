@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the process ended is kept in its row, which is used again only after all of its world are
-// gone: the process that spawned it asks before that.
+// Finds out how a spawned process failed to start. That is kept in its row, which is used again
+// only after all processes of its world are gone: the process that spawned it asks before that.
 #include "launcher/ranks/spawn_fail.h"
 
 #include "launcher/job/role.h"
@@ -16,7 +16,7 @@
 
 enum { OF_SIGNAL = 128 }; // an exit status above it says which signal it was
 
-bool pli_spawn_fail_take(const struct pli_job *job, const struct pli_case *c)
+bool pli_spawn_fail_take(const struct pli_job *job, const struct pli_rank_failure *c)
 {
     struct pli_node_row *r = &job->node.rows[c->row];
     if (c->row < job->node.header->n_row || r->parent_context == 0 || c->fault == PLI_FAULT_ABORT ||

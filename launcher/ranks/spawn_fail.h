@@ -7,11 +7,12 @@
 #include <stddef.h>
 
 struct pli_answer;
-struct pli_case;
+struct pli_rank_failure;
 struct pli_job;
 
-// Whether it is such a case. It is remembered for who asks then, and no failure of the job.
-bool pli_spawn_fail_take(const struct pli_job *job, const struct pli_case *c);
+// Whether it is such a case. It is remembered for the process that asks then, and no failure of the
+// job.
+bool pli_spawn_fail_take(const struct pli_job *job, const struct pli_rank_failure *c);
 
 // Do what a request of kind PLI_ASK_UNSPAWN says.
 void pli_spawn_fail_clear(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);

@@ -59,7 +59,7 @@ static void close_reader(struct pli_stdin_reader *r)
     }
 }
 
-// Nobody reads any more, or nothing is left to read.
+// No rank reads any more, or nothing is left to read.
 static void stop(void)
 {
     struct pli_stdin_state *self = pli_launcher.stdin;
@@ -84,7 +84,7 @@ static void look_again(struct pli_timer *t)
     move_on();
 }
 
-// Read when everybody has what was read before. False: nothing is to be had now.
+// Read when all ranks have what was read before. False: there is nothing to read now.
 static bool refill(void)
 {
     struct pli_stdin_state *self = pli_launcher.stdin;
@@ -144,7 +144,7 @@ static bool give(struct pli_stdin_reader *r)
     return true;
 }
 
-// Give everybody what is held. True when all have it and someone wants more.
+// Give every rank what is held. True when all have it and a rank wants more.
 static bool give_all(void)
 {
     struct pli_stdin_state *self = pli_launcher.stdin;
@@ -218,7 +218,7 @@ static int add_reader(void)
 
 bool pli_stdin_is_fed(const struct pli_job *job, const struct pli_proc_task *task)
 {
-    int64_t to = job->opt.feed;
+    int64_t to = job->opt.stdin_rank;
     return to == PLI_STDIN_ALL || (to >= task->rank && to < (int64_t)task->rank + task->n);
 }
 
@@ -274,7 +274,7 @@ void pli_stdin_hold(uint32_t host)
     self->still = host;
 }
 
-void pli_stdin_let(void)
+void pli_stdin_release(void)
 {
     struct pli_stdin_state *self = pli_launcher.stdin;
     self->still = UINT32_MAX;
@@ -294,7 +294,7 @@ static bool may_inherit(const struct pli_job *job)
 
 int pli_stdin_input(struct pli_job *job, struct pli_proc_task *task, int null_fd)
 {
-    int64_t to = job->opt.feed;
+    int64_t to = job->opt.stdin_rank;
     if (task->is_spawned) {
         return null_fd;
     }

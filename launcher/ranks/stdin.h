@@ -31,7 +31,7 @@ void pli_stdin_done(const struct pli_proc_task *task, uint32_t n);
 
 // The tasks of a host get nothing until all may again.
 void pli_stdin_hold(uint32_t host);
-void pli_stdin_let(void);
+void pli_stdin_release(void);
 
 // All tasks have been started: begin to read. mpiexec was continued: look again whether it may.
 void pli_stdin_begin(void);

@@ -204,7 +204,7 @@ void pli_supervisor_end(int status)
 }
 
 // Whether the others may depend on the rank that failed.
-static bool is_fatal(const struct pli_case *c)
+static bool is_fatal(const struct pli_rank_failure *c)
 {
     struct pli_supervisor_state *self = pli_launcher.supervisor;
     if (c->fault == PLI_FAULT_ABORT) {
@@ -222,7 +222,7 @@ static bool is_fatal(const struct pli_case *c)
     return false;
 }
 
-static bool is_crash(const struct pli_case *c)
+static bool is_crash(const struct pli_rank_failure *c)
 {
     return c->fault == PLI_FAULT_SIGNAL && c->number != SIGTERM && c->number != SIGKILL;
 }
@@ -250,14 +250,14 @@ void pli_supervisor_over(struct pli_proc_task *t)
     }
 }
 
-void pli_supervisor_report(const struct pli_case *c)
+void pli_supervisor_report(const struct pli_rank_failure *c)
 {
     if (c->fault != PLI_FAULT_NONE) {
         pli_launcher.role->report(c);
     }
 }
 
-void pli_supervisor_judge(const struct pli_case *c)
+void pli_supervisor_judge(const struct pli_rank_failure *c)
 {
     struct pli_supervisor_state *self = pli_launcher.supervisor;
     if (self->state != S_RUN) {
@@ -277,7 +277,7 @@ void pli_supervisor_judge(const struct pli_case *c)
         self->status = pli_failure_text_status(c);
     }
     if (is_quiet) {
-        // who ended the job has said why, or had no reason to
+        // the part that ended the job has said why, or had no reason to
     } else if (!self->has_failed) {
         pli_failure_text_say(pli_launcher.job, c, end);
     } else {
@@ -302,7 +302,7 @@ static void judge_task(struct pli_proc_task *t)
     if (t->is_dropped) {
         return;
     }
-    struct pli_case c = { .task = t, .row = t->first, .pid = t->pid, .why = "" };
+    struct pli_rank_failure c = { .task = t, .row = t->first, .pid = t->pid, .why = "" };
     c.state = t->n == 1 && t->indirect == NULL ? state_of(t->first) : PLI_NODE_EMPTY;
     for (uint32_t r = t->first; r < t->first + t->n; r++) {
         if (pli_launcher.job->node.rows[r].pid == (uint32_t)t->pid) {
@@ -333,7 +333,7 @@ void pli_supervisor_check(struct pli_proc_task *t)
     }
     t->is_over = true;
     pli_launcher.job->n_over++;
-    for (uint32_t r = t->first; r < t->first + t->n; r++) { // who waits for it need not any more
+    for (uint32_t r = t->first; r < t->first + t->n; r++) { // processes that wait for it are woken
         pli_node_set_ended(&pli_launcher.job->node, pli_launcher.job->node.rows[r].index);
         pli_listener_shut(r);
     }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_case;
+struct pli_rank_failure;
 struct pli_job;
 struct pli_proc_task;
 
@@ -30,9 +30,9 @@ void pli_supervisor_drop(struct pli_proc_task *t);
 void pli_supervisor_end_process(struct pli_job *job, uint32_t row);
 
 // Something happened to a rank: the role says what is done about it.
-void pli_supervisor_report(const struct pli_case *c);
+void pli_supervisor_report(const struct pli_rank_failure *c);
 // In mpiexec: say it, and end the job if the others may depend on the rank.
-void pli_supervisor_judge(const struct pli_case *c);
+void pli_supervisor_judge(const struct pli_rank_failure *c);
 
 // Something of the task ended: is it over now?
 void pli_supervisor_check(struct pli_proc_task *task);
@@ -54,7 +54,7 @@ void pli_supervisor_signal(struct pli_job *job, int sig, const struct pli_proc_t
 // In a daemon: mpiexec is gone, or has no use for it any more.
 void pli_supervisor_kill(void);
 
-// All tasks are over, and their output is out (or nobody wants it).
+// All tasks are over, and their output is out (or is not wanted).
 bool pli_supervisor_is_done(const struct pli_job *job);
 
 // Clean up what a bad end may have left; the exit status of mpiexec, which is `status` where

@@ -50,7 +50,7 @@ static bool carries(int dir, const char *pid, const char *cookie)
     return is_found;
 }
 
-static bool kill_carrier(int dir, const char *name, const char *cookie)
+static bool kill_if_of_job(int dir, const char *name, const char *cookie)
 {
     // The descriptor is opened first: then it is the same process that is looked at and killed.
     int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)atoi(name), 0);
@@ -74,7 +74,7 @@ static int sweep_once(const char *cookie)
     snprintf(me, sizeof me, "%d", (int)getpid());
     for (struct dirent *d; (d = readdir(proc)) != NULL;) {
         if (isdigit((unsigned char)d->d_name[0]) && strcmp(d->d_name, me) != 0) {
-            n += kill_carrier(dirfd(proc), d->d_name, cookie);
+            n += kill_if_of_job(dirfd(proc), d->d_name, cookie);
         }
     }
     closedir(proc);
@@ -102,8 +102,8 @@ static void rename_self(char **argv)
     prctl(PR_SET_NAME, "pliant-watchdog");
 }
 
-// cookie NULL: nobody else is looked for.
-// claim: on the folder of checkpoints, until the last process is ended; or -1.
+// cookie NULL: no other process is looked for.
+// claim: the lock of the folder of checkpoints, held until the last process has ended; or -1.
 static _Noreturn void keep(int fd, int claim, const char *cookie)
 {
     struct pli_watchdog_state *self = pli_launcher.watchdog;
@@ -114,7 +114,7 @@ static _Noreturn void keep(int fd, int claim, const char *cookie)
     if (chdir("/") != 0 || dup2(fd, 0) < 0) {
         _exit(1);
     }
-    // Above all the pipes that someone waits on.
+    // Above all the pipes that other processes wait on.
     syscall(SYS_close_range, claim >= 0 && dup2(claim, 1) == 1 ? 2 : 1, ~0U, 0);
     char word;
     ssize_t n;
@@ -158,7 +158,7 @@ bool pli_watchdog_start(struct pli_job *job, char **argv)
         pli_node_unmap(&job->node);
         // Moved ranks are in a process namespace, which the kernel ends; others of the job may be
         // on this host.
-        keep(fds[0], claim, job->opt.takes ? NULL : cookie);
+        keep(fds[0], claim, job->opt.takes_moved ? NULL : cookie);
     }
     close(fds[0]);
     self->pipe_fd = fds[1];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Giving way. Some kernels charge a whole slice for it: beside a program that computes, a few
-// dozen calls in a row cost a second. Who sleeps instead is not charged, and runs when it is woken.
+// Gives the processor to other threads, for a while or until woken.
+// Giving way. Some kernels charge a whole slice for it: beside a program that computes, a few dozen
+// calls in a row cost a second. A thread that sleeps instead is not charged, and runs when it is
+// woken.
 #include "base/cpu.h"
 
 #include "base/clock.h"

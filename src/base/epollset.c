@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Keeps the watched descriptors in a table, whose index and turn are the key of an event.
 // A table of places; those that are free form a list.
 #include "base/epollset.h"
 

@@ -40,6 +40,25 @@ const char *pli_fail_take(int *user_code_out)
     return taken;
 }
 
+void pli_fail_save(struct pli_fail_saved *s, enum pli_err err)
+{
+    s->err = err;
+    s->user_code = 0;
+    s->text[0] = '\0';
+    if (err != PLI_OK) {
+        snprintf(s->text, sizeof s->text, "%s", pli_fail_take(&s->user_code));
+    }
+}
+
+enum pli_err pli_fail_repeat(const struct pli_fail_saved *s)
+{
+    if (s->err != PLI_OK) {
+        pli_fail(s->err, "%s", s->text);
+        user_code = s->user_code;
+    }
+    return s->err;
+}
+
 const char *pli_err_text(enum pli_err err)
 {
     static const char *const text[PLI_N_ERR] = {

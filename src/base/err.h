@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a function inside the library says how it went. [style rule 7]
+// The errors of functions inside the library, and the reason of the last one of each thread. [style
+// rule 7]
 #ifndef PLI_BASE_ERR_H
 #define PLI_BASE_ERR_H
 
@@ -36,6 +37,18 @@ enum pli_err pli_fail_user(int code, const char *fmt, ...)
 
 // The last reason noted by this thread, "" when none; taking it clears it.
 const char *pli_fail_take(int *user_code_out);
+
+// The reason of an error, kept while other calls may note theirs: a collective agreement, or
+// cleaning up. Context: any thread.
+struct pli_fail_saved {
+    enum pli_err err;
+    int user_code;
+    char text[512];
+};
+// Save err and take the reason noted for it; PLI_OK has none.
+void pli_fail_save(struct pli_fail_saved *s, enum pli_err err);
+// Note the reason again and return the error; PLI_OK when none was saved.
+enum pli_err pli_fail_repeat(const struct pli_fail_saved *s);
 
 // The sentence for an error, from err.def.
 const char *pli_err_text(enum pli_err err);

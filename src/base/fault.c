@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads PLIANT_FAULT, and kills or holds the process at the point that it names.
 // Looks at the setting only: no state, no lock, no memory.
 #include "base/fault.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SCM_RIGHTS, once.
+// Passes descriptors by SCM_RIGHTS.
 #include "base/fdpass.h"
 
 #include <errno.h>

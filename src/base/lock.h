@@ -21,7 +21,7 @@ struct pli_lock_owner {
     _Atomic long is_inside; // it holds the lock
 };
 
-// Nobody sleeps for it: it is held for moments only, and a lock that wakes sleepers makes its
+// No thread sleeps for it: it is held for moments only, and a lock that wakes sleepers makes its
 // holder wait.
 struct pli_lock {
     _Atomic int word;     // 0 free, 1 held or kept for the owner
@@ -52,8 +52,8 @@ static inline uintptr_t pli_lock_me(void)
 #endif
 }
 
-// Who takes the lock away announces that first and then makes all cores pass a barrier: either it
-// sees that we are inside, or we see the announcement.
+// A thread that takes the lock away announces that first and then makes all cores pass a barrier:
+// either it sees that we are inside, or we see the announcement.
 static inline bool pli_lock_enter_own(struct pli_lock *l)
 {
     uintptr_t me = pli_lock_me();
@@ -124,7 +124,8 @@ static inline void pli_lock_drop(struct pli_lock *l)
         l->is_by_word = false;
         atomic_store_explicit(&l->word, 0, memory_order_release);
     } else {
-        // Who takes the lock away makes this core pass a barrier when it sees that we left.
+        // A thread that takes the lock away makes this core pass a barrier when it sees the lock
+        // left.
         uint8_t turn = atomic_load_explicit(&l->turn, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
         atomic_store_explicit(&l->owner[turn].is_inside, 0, memory_order_relaxed);

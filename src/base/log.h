@@ -10,7 +10,8 @@ enum pli_log_level { PLI_ERROR, PLI_WARN, PLI_INFO, PLI_DEBUG };
 void pli_log(enum pli_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), cold));
 
-// Say who speaks. Kept as a number: most processes start without ever having a line to print.
+// Set the rank that lines begin with. Kept as a number: most processes start without ever having a
+// line to print.
 void pli_log_rank(int rank);
 void pli_log_limit(enum pli_log_level level);
 

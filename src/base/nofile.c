@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads and raises the limit of open descriptors.
 // RLIMIT_NOFILE.
 #include "base/nofile.h"
 

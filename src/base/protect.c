@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Encrypts, or signs, the records of a connection.
 // Counts records; the number is in the nonce of the cipher, or in what is hashed.
 #include "base/protect.h"
 

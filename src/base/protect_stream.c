@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends and receives protected records over a socket.
 // A record is its length (little-endian), the bytes and a tag; the length is covered by the tag.
 #include "base/protect_stream.h"
 

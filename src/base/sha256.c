@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Computes SHA-256 and the keyed hash over it.
 // Written for a few hundred bytes per connection, and for the frames of links where there is no
 // OpenSSL: plain, not fast.
 #include "base/sha256.h"

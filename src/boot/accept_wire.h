@@ -9,11 +9,11 @@
 
 #include <stdint.h>
 
-enum { PLI_DOOR_CALL = 1 };
+enum { PLI_ACCEPT_CALL = 1 };
 
-struct pli_door_msg {
-    uint32_t kind; // PLI_DOOR_CALL
-    uint32_t proc; // who calls: index in the job
+struct pli_accept_msg {
+    uint32_t kind; // PLI_ACCEPT_CALL
+    uint32_t proc; // the caller: index in the job
     uint8_t lane;  // from which of its lanes
     uint8_t to_lane;
     uint8_t is_again; // see handshake_wire.h
@@ -21,6 +21,6 @@ struct pli_door_msg {
     uint8_t spare[4];
     struct pli_handshake_keys keys; // as the rank has them
 };
-_Static_assert(sizeof(struct pli_door_msg) == 80, "shared with other processes");
+_Static_assert(sizeof(struct pli_accept_msg) == 80, "shared with other processes");
 
 #endif

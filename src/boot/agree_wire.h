@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators whose members are on several hosts: what a member says to the launcher of its host,
 // over its control socket, and what the launchers make known everywhere. The head of the job is the
-// one who counts; whoever dies meanwhile, what was said to it stays said.
+// one launcher, which counts; if that dies meanwhile, the votes it got stay known.
 #ifndef PLI_BOOT_AGREE_WIRE_H
 #define PLI_BOOT_AGREE_WIRE_H
 
@@ -38,7 +38,7 @@ enum pli_news_what {
     PLI_NEWS_FAILED = 1, // process `index` died
     PLI_NEWS_AGREED,     // agreement `seq` of a communicator: the outcome
     PLI_NEWS_REVOKED,    // a communicator was
-    PLI_NEWS_DROPPED,    // nobody has it any more
+    PLI_NEWS_DROPPED,    // no process has it any more
     PLI_NEWS_END         // n_begun collectives are the last in the version before `seq`
 };
 

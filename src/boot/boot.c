@@ -24,7 +24,7 @@ enum pli_err pli_boot_clone(uint32_t index, void (*known)(void))
 
 void pli_boot_exit(int code)
 {
-    // Whoever holds a stream may be stuck in it: what cannot be had at once is given up.
+    // A thread that holds a stream may be stuck in it: what cannot be had at once is given up.
     if (ftrylockfile(stdout) == 0) {
         fflush(stdout);
         funlockfile(stdout);
@@ -94,7 +94,7 @@ void pli_boot_say_taken(struct pli_boot *boot, uint32_t version)
 
 void pli_boot_no_agree(struct pli_boot *boot, const struct pli_agree_word *word)
 {
-    (void)boot; // nobody survives there
+    (void)boot; // no process survives there
     (void)word;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who am I, who else is there. One bootstrap is chosen at start and answers for the process.
+// The place of this process in its job, and the other processes. One bootstrap is chosen at start
+// and answers for the process.
 #ifndef PLI_BOOT_BOOT_H
 #define PLI_BOOT_BOOT_H
 
@@ -17,16 +18,16 @@ struct pli_agree_word;
 // A process id is the job in the upper half and the index in the job in the lower.
 struct pli_boot {
     const struct pli_boot_ops *ops;
-    uint64_t job;             // upper half of the ids of this job's processes, shifted into place
-    uint32_t index;           // mine in the job
-    uint32_t world;           // index of the first process of MPI_COMM_WORLD
-    uint32_t n_world;         // and how many they are at start
-    uint32_t version;         // of the world this process came for
-    uint32_t row;             // mine on this host
-    uint32_t host;            // this host's number in the job
-    struct pli_node node;     // always there; of one row when there is no launcher
-    struct pli_gateway *gate; // to other MPI jobs; NULL: there are none
-    int gate_fd;              // wakes the agent behind it
+    uint64_t job;         // upper half of the ids of this job's processes, shifted into place
+    uint32_t index;       // mine in the job
+    uint32_t world;       // index of the first process of MPI_COMM_WORLD
+    uint32_t n_world;     // and how many they are at start
+    uint32_t version;     // of the world this process came for
+    uint32_t row;         // mine on this host
+    uint32_t host;        // this host's number in the job
+    struct pli_node node; // always there; of one row when there is no launcher
+    struct pli_gateway *gateway; // to other MPI jobs; NULL: there are none
+    int gateway_fd;              // wakes the agent behind it
     // This process has to do with other jobs: contexts that it counts could be theirs too.
     _Atomic bool is_linked;
     pid_t opener;  // the process that has opened it, 0: none has
@@ -39,7 +40,7 @@ struct pli_boot {
 // A connection that another process has opened to this one, authenticated.
 struct pli_caller {
     int fd;                    // now the taker's
-    uint32_t proc;             // who: index in the job
+    uint32_t proc;             // an index in the job
     uint8_t lane;              // which of its lanes
     uint8_t to_lane;           // which of mine it wants
     uint8_t protect;           // enum pli_handshake_protect, and by which keys
@@ -140,8 +141,8 @@ static inline bool pli_boot_shares(const struct pli_boot *boot, uint64_t proc, u
            ((boot->node.header->net & PLI_NODE_NO_SHM) == 0 || *row_out == boot->row);
 }
 
-// A process that comes for a version of the world waits until that counts: all who come for it are
-// there then, or none. Nothing for others.
+// A process that comes for a version of the world waits until that counts: all processes that come
+// for it are there then, or none. Nothing for others.
 void pli_boot_join_world(struct pli_boot *boot);
 
 // Tell the launcher how many collectives this process has begun in the version of the world before

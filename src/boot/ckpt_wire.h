@@ -8,7 +8,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-// Whoever waits for a checkpoint reads n_begun, asks, and sleeps on n_done until that is larger.
+// A process that waits for a checkpoint reads n_begun, asks, and sleeps on n_done until that is
+// larger.
 struct pli_node_save {
     _Atomic int n_begun;    // the last attempt that was begun
     _Atomic int n_done;     // the last one that is over

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many cores this process may really use, and who else has the same ones.
+// Counts the cores that this process may really use, and names the processes that share them.
 #ifndef PLI_BOOT_CORES_H
 #define PLI_BOOT_CORES_H
 

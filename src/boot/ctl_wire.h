@@ -20,7 +20,7 @@ enum pli_ctl_kind {
     // another host; I know myself as process `code`. Carries my resume pipe (freeze_wire.h), what I
     // print to, and a pipe that ends when I can be written to an image
     PLI_CTL_FAR = 7,
-    PLI_CTL_PACT = 6, // `text` is a word about a communicator, see agree_wire.h
+    PLI_CTL_AGREE = 6, // `text` is a word about a communicator, see agree_wire.h
     // For checkpoints, see freeze_wire.h
     PLI_CTL_FROZEN =
         16, // carries my resume pipe; the end of this socket follows. Or why not: code, text

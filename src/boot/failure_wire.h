@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bad news, in the node memory: which communicators were revoked, and where the members of one
-// agree. A mark is found by its context, which no other communicator ever has, and goes when all
-// members have left the communicator or are gone. That a process died is in the table of processes.
+// News of failures, in the node memory: which communicators were revoked, and where the members of
+// one agree. A mark is found by its context, which no other communicator ever has, and goes when
+// all members have left the communicator or are gone. That a process died is in the table of
+// processes.
 #ifndef PLI_BOOT_FAILURE_WIRE_H
 #define PLI_BOOT_FAILURE_WIRE_H
 
@@ -22,7 +23,7 @@ enum pli_failure_place { PLI_FAILURE_FREE, PLI_FAILURE_WAS };
 
 struct pli_failure_mark {
     _Atomic uint64_t context;    // written last, and cleared first; or enum pli_failure_place
-    _Atomic uint64_t pact;       // offset of what its members agree by
+    _Atomic uint64_t agreement;  // offset of what its members agree by
     _Atomic uint32_t is_revoked; // operations on it fail
     uint32_t spare[3];
 };
@@ -30,7 +31,7 @@ _Static_assert(sizeof(struct pli_failure_mark) == 32, "shared with other process
 
 // Marks are found without a lock, made and cleared with it.
 struct pli_failure_table {
-    _Atomic uint32_t owner; // of the lock: its row + 1; 0: nobody
+    _Atomic uint32_t owner; // of the lock: its row + 1; 0: none
     uint32_t n_mark;        // places that are not free; guarded by the lock
     uint64_t spare[7];
     struct pli_failure_mark marks[PLI_FAILURE_N_MARK];
@@ -43,7 +44,7 @@ struct pli_failure_table {
 enum pli_failure_fault {
     PLI_FAILURE_SIGNAL = 1 << 8, // of this number
     PLI_FAILURE_EXIT = 2 << 8,   // with this status, and without MPI_Finalize
-    PLI_FAILURE_LOST = 3 << 8,   // nobody knows how
+    PLI_FAILURE_LOST = 3 << 8,   // the cause is not known
     PLI_FAILURE_HOST = 4 << 8,   // with its host, which is out of reach
     PLI_FAILURE_ABORT = 5 << 8,  // by MPI_Abort, with this code, on a communicator it belonged to
     PLI_FAILURE_NUMBER = 0xff
@@ -73,28 +74,28 @@ _Static_assert(sizeof(struct pli_failure_member) == 32 + 32 * PLI_FAILURE_N_VOTE
 // What follows from the votes. Of an intracommunicator the first group alone counts.
 struct pli_failure_outcome {
     uint32_t flags[2]; // the bitwise and, of each group
-    uint32_t is_known; // all who live have acknowledged all who died
+    uint32_t is_known; // all living processes have acknowledged all failed ones
     uint32_t spare;
     uint64_t context[2][2]; // that the first one of each group made
 };
 _Static_assert(sizeof(struct pli_failure_outcome) == 48, "goes from host to host");
 
-struct pli_failure_pact {
+struct pli_failure_agreement {
     // Of agreement n, at n modulo their number: n << 32, and up to which death members are left
     // out. The votes of the others tell the rest.
     _Atomic uint64_t results[PLI_FAILURE_AHEAD];
-    _Atomic uint32_t is_over; // nobody looks at it any more: its owner may take it back
+    _Atomic uint32_t is_over; // no process looks at it any more: its owner may take it back
     uint32_t n_member;
     uint32_t n_first; // of those, in the first group
     uint32_t is_wide; // they are on several hosts: the launcher writes results, and first, in turn,
-    _Atomic uint32_t is_dropped; // and that nobody has the communicator any more
+    _Atomic uint32_t is_dropped; // and that no process has the communicator any more
     uint32_t spare[3];
     struct pli_failure_outcome
         outcomes[PLI_FAILURE_AHEAD];     // what follows from votes that are elsewhere
     struct pli_failure_member members[]; // by rank; of two groups the one with the smaller leader
                                          // first
 };
-_Static_assert(sizeof(struct pli_failure_pact) == 256, "shared with other processes");
+_Static_assert(sizeof(struct pli_failure_agreement) == 256, "shared with other processes");
 
 static inline uint32_t pli_failure_home(uint64_t key)
 {
@@ -103,7 +104,7 @@ static inline uint32_t pli_failure_home(uint64_t key)
 
 static inline struct pli_failure_table *pli_failure_table(struct pli_node_header *h)
 {
-    return (struct pli_failure_table *)((char *)h + h->alarms);
+    return (struct pli_failure_table *)((char *)h + h->failures);
 }
 
 // The mark of a communicator, NULL: it has none.

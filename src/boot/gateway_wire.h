@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway of a job that is one client of an IMPI job, in the node memory: who else there is, as
+// The gateway of a job that is one client of an IMPI job, in the node memory: the other clients, as
 // the clients agreed, and the memory through which large messages pass. One more process of the
 // host, the agent, has a row and an area behind those of the ranks. Written by the agent before the
 // ranks start.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Makes and checks the messages of the handshake.
 // Messages carry user data as the machine has it in memory, so two machines of different byte order
 // cannot be in one job anyway; the handshake finds that out, and all numbers on the wire are in the
 // machine's order.
@@ -55,7 +56,7 @@ static void sign(const unsigned char secret[PLI_HANDSHAKE_SECRET], char side,
     pli_sha256_mac(secret, PLI_HANDSHAKE_SECRET, text, at + len, mac);
 }
 
-// A job without a secret lets nobody in.
+// A job without a secret accepts no process.
 static bool is_secret(const unsigned char secret[PLI_HANDSHAKE_SECRET])
 {
     unsigned char any = 0;
@@ -79,7 +80,7 @@ enum pli_err pli_handshake_reply(const unsigned char secret[PLI_HANDSHAKE_SECRET
 {
     enum pli_err err = check_head(open->magic, open->version, open->order);
     if (err == PLI_OK && !is_secret(secret)) {
-        err = pli_fail(PLI_ERR_OTHER, "this job has no secret, so nobody can join it");
+        err = pli_fail(PLI_ERR_OTHER, "this job has no secret, so no process can join it");
     }
     *out = (struct pli_handshake_reply){
         PLI_HANDSHAKE_MAGIC, PLI_HANDSHAKE_VERSION, PLI_HANDSHAKE_ORDER, { 0 }, { 0 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two sides of a handshake; whoever uses it moves the bytes. Context: any thread.
+// The two sides of a handshake; the caller moves the bytes. Context: any thread.
 #ifndef PLI_BOOT_HANDSHAKE_H
 #define PLI_BOOT_HANDSHAKE_H
 
@@ -16,7 +16,7 @@ enum pli_err pli_handshake_open(struct pli_handshake_open *out);
 enum pli_err pli_handshake_check_reply(const unsigned char secret[PLI_HANDSHAKE_SECRET],
                                        const struct pli_handshake_open *open,
                                        const struct pli_handshake_reply *reply);
-// The caller: who calls whom is filled in, the hash is added.
+// The calling side: both indices are filled in, the hash is added.
 void pli_handshake_join(const unsigned char secret[PLI_HANDSHAKE_SECRET],
                         const struct pli_handshake_open *open,
                         const struct pli_handshake_reply *reply, struct pli_handshake_join *join);

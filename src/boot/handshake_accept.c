@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Goes through the listener's side of the handshake.
 // Reads exactly the bytes of the handshake: what follows is for the process that was called.
 #include "boot/handshake_accept.h"
 
@@ -113,8 +114,8 @@ static enum pli_err hear(struct pli_handshake_accept *s, void *to, size_t size)
 
 static enum pli_err answer(struct pli_handshake_accept *s, const unsigned char *secret)
 {
-    // The answer fits an empty socket, or the caller is no good. Who speaks another version gets it
-    // too, without a hash, so that he can say so.
+    // The answer fits an empty socket, or the caller is no good. A caller of another version gets
+    // it too, without a hash, so that he can say so.
     enum pli_err err = pli_handshake_reply(secret, &s->open, &s->reply);
     pli_fail_take(NULL);
     ssize_t n = send(s->fd, &s->reply, sizeof s->reply, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -4,7 +4,7 @@
 //
 //     caller    open   a random number
 //     listener  reply  a random number of its own, and the keyed hash of both: it knows the secret
-//     caller    join   who calls whom, and the keyed hash of that and both numbers: so does it
+//     caller    join   both indices, and the keyed hash of that and both numbers: so does it
 //
 // The secret itself never travels, and neither hash is of use in another conversation. After its
 // join the caller may send frames at once; where the join asks for it, as records under keys that

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Keeps the table of other jobs, ports and names in the node memory.
 // Changes the table under a lock that is taken away from the dead; what readers look at is complete
 // before it counts.
 #include "boot/jobtab.h"
@@ -15,7 +16,7 @@
 
 static struct pli_jobtab_table *table_of(const struct pli_node *node)
 {
-    return (struct pli_jobtab_table *)(node->base + node->header->ties);
+    return (struct pli_jobtab_table *)(node->base + node->header->jobtab);
 }
 
 // When a process was started, in the kernel's ticks; 0: there is none of this number.

@@ -39,7 +39,7 @@ enum pli_err pli_jobtab_open_port(const struct pli_node *node, uint32_t owner, u
 // The place of a port, PLI_JOBTAB_N_PORT: it is not open.
 uint32_t pli_jobtab_find_port(const struct pli_node *node, uint64_t cookie);
 enum pli_err pli_jobtab_close_port(const struct pli_node *node, uint32_t place, uint64_t cookie);
-// The process that has the port open; false: nobody has.
+// The process that has the port open; false: none has.
 bool pli_jobtab_port_owner(const struct pli_node *node, uint32_t place, uint64_t cookie,
                            uint32_t *owner_out, uint32_t *ep_out);
 // This endpoint will accept at the port. False: it is not open.
@@ -50,7 +50,7 @@ bool pli_jobtab_own_port(const struct pli_node *node, uint32_t place, uint64_t c
 enum pli_err pli_jobtab_publish(const struct pli_node *node, uint32_t owner, const char *service,
                                 const char *port);
 enum pli_err pli_jobtab_unpublish(const struct pli_node *node, const char *service);
-// False: nobody has published it here. port_out has room for PLI_JOBTAB_PORT.
+// False: it is not published here. port_out has room for PLI_JOBTAB_PORT.
 bool pli_jobtab_lookup(const struct pli_node *node, const char *service, char *port_out);
 
 #endif

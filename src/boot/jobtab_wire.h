@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a job shows to others on the host: the jobs it is connected to, the ports it has open and
-// the names it has published. In the node memory; whoever may open that may read it.
+// the names it has published. In the node memory; a process that may open that may read it.
 #ifndef PLI_BOOT_JOBTAB_WIRE_H
 #define PLI_BOOT_JOBTAB_WIRE_H
 
@@ -46,7 +46,7 @@ struct pli_jobtab_table {
     _Atomic uint32_t n_port; // ports ever used, names ever used
     _Atomic uint32_t n_name;
     _Atomic uint32_t n_link; // connections to other jobs that were ever made
-    unsigned char owner[48]; // the lock of whoever changes it now, see node_lock.h
+    unsigned char owner[48]; // the lock of the process that changes it now, see node_lock.h
     struct pli_jobtab_job jobs[PLI_JOBTAB_N_JOB];
     struct pli_jobtab_port ports[PLI_JOBTAB_N_PORT];
     struct pli_jobtab_name names[PLI_JOBTAB_N_NAME];

@@ -27,7 +27,7 @@ enum pli_ask_kind {
     // `first` says which, counted from 0, and `text` how
     PLI_ASK_UNSPAWN = 24,
     PLI_ASK_ABORT = 26, // end some processes: pli_ask_abort; an error: end the job instead
-    PLI_ASK_TIE = 25,   // ports and names of a job on several hosts: pli_ask_tie
+    PLI_ASK_PORT = 25,  // ports and names of a job on several hosts: pli_ask_port
 };
 
 enum pli_ask_resize_how { PLI_ASK_TO = 1, PLI_ASK_GROW = 2, PLI_ASK_SHRINK = 3 };
@@ -51,7 +51,7 @@ _Static_assert(sizeof(struct pli_ask_migrate) == 264, "shared with other process
 // Followed by the indices of the processes to end, as uint32_t.
 struct pli_ask_abort {
     int32_t code;
-    uint32_t index; // who wants it, one of them
+    uint32_t index; // a rank that wants it, one of them
 };
 _Static_assert(sizeof(struct pli_ask_abort) == 8, "shared with other processes");
 
@@ -102,26 +102,26 @@ struct pli_ask_unspawn {
 };
 _Static_assert(sizeof(struct pli_ask_unspawn) == 8, "shared with other processes");
 
-enum pli_ask_tie_what {
-    PLI_ASK_TIE_OPEN = 1,
-    PLI_ASK_TIE_CLOSE,
-    PLI_ASK_TIE_OWN,
-    PLI_ASK_TIE_OWNER, // `first` of the answer is the process, `n` which of its endpoints
-    PLI_ASK_TIE_PUBLISH,
-    PLI_ASK_TIE_UNPUBLISH,
-    PLI_ASK_TIE_LOOKUP // `text` of the answer is the port
+enum pli_ask_port_what {
+    PLI_ASK_PORT_OPEN = 1,
+    PLI_ASK_PORT_CLOSE,
+    PLI_ASK_PORT_OWN,
+    PLI_ASK_PORT_OWNER, // `first` of the answer is the process, `n` which of its endpoints
+    PLI_ASK_PORT_PUBLISH,
+    PLI_ASK_PORT_UNPUBLISH,
+    PLI_ASK_PORT_LOOKUP // `text` of the answer is the port
 };
 
 // `error` of the answer is an enum pli_err.
-struct pli_ask_tie {
-    uint32_t what; // enum pli_ask_tie_what
+struct pli_ask_port {
+    uint32_t what; // enum pli_ask_port_what
     uint32_t owner, ep;
     uint32_t spare;
     uint64_t cookie; // of a port
     char service[256];
     char port[240]; // as much as an answer can say
 };
-_Static_assert(sizeof(struct pli_ask_tie) == 520, "shared with other processes");
+_Static_assert(sizeof(struct pli_ask_port) == 520, "shared with other processes");
 
 // Strings follow, each with its zero: the program's file, its directory, the hosts it is to be on
 // and hosts that are to join the job (these three may be empty; "a:2,b"), n_arg arguments beginning

@@ -39,7 +39,7 @@ static int listen_at(bool is_wide, uint16_t port)
     }
     fd = settle(fd, (struct sockaddr *)&six, sizeof six);
     if (fd >= 0 || (is_wide && errno == EADDRINUSE)) {
-        return fd; // with IPv4 alone at this port, calls by IPv6 would reach somebody else
+        return fd; // with IPv4 alone at this port, calls by IPv6 would reach another process
     }
     // No IPv6 in this kernel, or not asked for.
     struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port) };

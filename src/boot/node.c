@@ -83,15 +83,15 @@ PLI_START static void lay_out(const struct pli_node_plan *plan, struct pli_node_
     h->cap_host = plan->n_host + plan->n_late;
     h->procs = h->hosts + (uint64_t)h->cap_host * sizeof(struct pli_node_host);
     h->psets = round_up(h->procs + n_proc * sizeof(struct pli_node_proc));
-    h->ties = h->psets + round_up(sizeof(struct pli_pset_table));
-    h->alarms = h->ties + round_up(sizeof(struct pli_jobtab_table));
-    h->areas = h->alarms + round_up(sizeof(struct pli_failure_table));
+    h->jobtab = h->psets + round_up(sizeof(struct pli_pset_table));
+    h->failures = h->jobtab + round_up(sizeof(struct pli_jobtab_table));
+    h->areas = h->failures + round_up(sizeof(struct pli_failure_table));
     h->area_size = (uint64_t)PLI_NODE_N_LANE * PLI_NODE_LANE + PLI_NODE_ARENA;
     if (plan->heap > 0) {
         h->agent = h->areas;
-        h->gate = h->agent + h->area_size;
-        h->gate_heap = plan->heap;
-        h->areas = h->gate + round_up(sizeof(struct pli_gateway)) + round_up(plan->heap);
+        h->gateway = h->agent + h->area_size;
+        h->gateway_heap = plan->heap;
+        h->areas = h->gateway + round_up(sizeof(struct pli_gateway)) + round_up(plan->heap);
     }
     h->size = h->areas + ((uint64_t)plan->n_row + plan->n_file) * h->area_size;
 }
@@ -140,16 +140,16 @@ static void format(struct pli_node *node, const struct pli_node_plan *plan)
         }
     }
     if (getrandom(h->secret, sizeof h->secret, 0) != (ssize_t)sizeof h->secret) {
-        memset(h->secret, 0, sizeof h->secret); // no secret: whoever needs one must refuse
+        memset(h->secret, 0, sizeof h->secret); // no secret: a caller that needs one must refuse
     }
     gethostname(h->host, sizeof h->host - 1);
     find_tables(node);
     pli_node_lock_init(((struct pli_pset_table *)(node->base + h->psets))->owner);
-    pli_node_lock_init(((struct pli_jobtab_table *)(node->base + h->ties))->owner);
-    struct pli_gateway *gate = pli_node_gate(node);
-    if (gate != NULL) {
-        gate->heap = h->gate + round_up(sizeof *gate);
-        gate->heap_size = round_up(h->gate_heap);
+    pli_node_lock_init(((struct pli_jobtab_table *)(node->base + h->jobtab))->owner);
+    struct pli_gateway *gateway = pli_node_gateway(node);
+    if (gateway != NULL) {
+        gateway->heap = h->gateway + round_up(sizeof *gateway);
+        gateway->heap_size = round_up(h->gateway_heap);
     }
     h->magic = PLI_NODE_MAGIC;
 }
@@ -220,11 +220,11 @@ enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_no
 
 enum pli_err pli_node_create(uint32_t n_row, struct pli_node *node_out, int *fd_out)
 {
-    return pli_node_create_gate(n_row, 0, node_out, fd_out);
+    return pli_node_create_gateway(n_row, 0, node_out, fd_out);
 }
 
-enum pli_err pli_node_create_gate(uint32_t n_row, uint64_t heap, struct pli_node *node_out,
-                                  int *fd_out)
+enum pli_err pli_node_create_gateway(uint32_t n_row, uint64_t heap, struct pli_node *node_out,
+                                     int *fd_out)
 {
     const struct pli_node_plan plan = {
         .n_row = n_row, .n_world = n_row, .n_host = 1, .heap = heap
@@ -284,11 +284,11 @@ PLI_START static bool is_laid_out(const struct pli_node_header *h)
                                         .n_world = h->n_world,
                                         .n_host = h->cap_host,
                                         .n_file = h->n_file,
-                                        .heap = h->gate_heap };
+                                        .heap = h->gateway_heap };
     lay_out(&plan, &want);
     return h->n_more == want.n_more && h->agent == want.agent && h->rows == want.rows &&
            h->hosts == want.hosts && h->procs == want.procs && h->psets == want.psets &&
-           h->ties == want.ties && h->alarms == want.alarms && h->areas == want.areas &&
+           h->jobtab == want.jobtab && h->failures == want.failures && h->areas == want.areas &&
            h->area_size == want.area_size && h->size == want.size;
 }
 

@@ -18,7 +18,7 @@ struct pli_node {
     struct pli_node_proc *procs; // header->n_world, and n_more
     char *base;
     size_t mapped; // bytes from base on: all, or the areas of fewer processes that come later
-    char *tail;    // the last page of all, for who wants to map what lies behind
+    char *tail;    // the last page of all, for a process that maps what lies behind
 };
 
 // Make the memory for n_row processes: *fd_out is a memfd without close-on-exec, mapped in *node.
@@ -28,8 +28,8 @@ struct pli_node {
 enum pli_err pli_node_create(uint32_t n_row, struct pli_node *node_out, int *fd_out);
 // The same with an area for an agent (see pli_node_agent), and a gateway with this much memory,
 // which costs nothing until it is touched.
-enum pli_err pli_node_create_gate(uint32_t n_row, uint64_t heap, struct pli_node *node_out,
-                                  int *fd_out);
+enum pli_err pli_node_create_gateway(uint32_t n_row, uint64_t heap, struct pli_node *node_out,
+                                     int *fd_out);
 
 // The same for one host of several: n_row of the n_world processes, perhaps none, are here. The
 // tables of hosts and processes are left empty, and the rows' indices too; the launcher fills them,
@@ -95,13 +95,14 @@ static inline uint32_t pli_node_failure(const struct pli_node *node, uint32_t in
 }
 
 // Open the memory that another process of this user has as this descriptor. -1 with errno; EPERM:
-// the process or the file is another user's, who could cut it short under us. Root is no exception.
+// the process or the file is another user's, which could truncate it while this process reads it.
+// Root is no exception.
 int pli_node_open(long pid, long descriptor);
 // Map an inherited memory and check that it is ours and of our version. A process that may not
 // reserve all of it maps fewer areas of processes to come, and notes that in n_room.
 enum pli_err pli_node_map(int fd, struct pli_node *node_out);
-// The same for one who looks at a job and takes no part in it: n_room stays, and areas of later
-// processes may be missing (pli_node_has_area).
+// The same for a process that looks at a job and takes no part in it: n_room stays, and areas of
+// later processes may be missing (pli_node_has_area).
 enum pli_err pli_node_map_to_look(int fd, struct pli_node *node_out);
 // At most so many processes that come later can be on this host. Context: any process of it.
 void pli_node_limit_room(struct pli_node_header *header, uint32_t n_room);
@@ -133,9 +134,10 @@ bool pli_node_has_ended(const struct pli_node *node, uint32_t index);
 void pli_node_set_state(struct pli_node *node, uint32_t row, enum pli_node_state state);
 
 // The gateway to other MPI jobs, NULL: there is none.
-static inline struct pli_gateway *pli_node_gate(const struct pli_node *node)
+static inline struct pli_gateway *pli_node_gateway(const struct pli_node *node)
 {
-    return node->header->gate != 0 ? (struct pli_gateway *)(node->base + node->header->gate) : NULL;
+    return node->header->gateway != 0 ? (struct pli_gateway *)(node->base + node->header->gateway)
+                                      : NULL;
 }
 
 // The number of the agent's area, above those of all rows.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One thread at a time writes a table in the node memory. One that died meanwhile left nothing that
-// counts: its place is taken. The kernel says who has died, so processes may be in PID namespaces
-// of their own, where their numbers mean nothing to others.
+// counts: its place is taken. The kernel says which owner has died, so processes may be in PID
+// namespaces of their own, where their numbers mean nothing to others.
 #ifndef PLI_BOOT_NODE_LOCK_H
 #define PLI_BOOT_NODE_LOCK_H
 

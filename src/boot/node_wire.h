@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory that all processes of a job on one host share: one memfd, made by the launcher and
-// inherited. Sparse: what nobody touches costs nothing. Everything is an offset from the start.
+// inherited. Sparse: untouched memory costs nothing. Everything is an offset from the start.
 //
-//     header | process rows | hosts | processes of the job | process sets | ties to other jobs
+//     header | process rows | hosts | processes of the job | process sets | table of other jobs
 //            | bad news | in an IMPI job the area of the agent and the gateway (gateway_wire.h)
 //            | one area per process of this host: lanes, then an arena for objects
 //            | one large segment per process, which is mapped apart from the rest
@@ -30,10 +30,10 @@ enum {
 
 // How the processes of the job may talk. Bits of the header's `net`.
 enum {
-    PLI_NODE_HAS_DOOR = 1, // there is a network: the launcher listens, ranks have a door
-    PLI_NODE_NO_SHM = 2,   // not even the processes of a host use shared memory for messages
-    PLI_NODE_PART = 4,     // this is a daemon's: one host of several
-    PLI_NODE_HEAD = 8      // and this its mpiexec's: rows of all hosts, as those tell them
+    PLI_NODE_HAS_NET = 1, // there is a network: the launcher listens and passes connections on
+    PLI_NODE_NO_SHM = 2,  // not even the processes of a host use shared memory for messages
+    PLI_NODE_PART = 4,    // this is a daemon's: one host of several
+    PLI_NODE_HEAD = 8     // and this its mpiexec's: rows of all hosts, as those tell them
 };
 
 // What the job does about bad news. Bits of the header's `mode`.
@@ -55,23 +55,23 @@ enum pli_node_state {
 
 struct pli_node_header {
     uint32_t magic, version;
-    uint32_t n_row;       // processes of the job on this host, at its start
-    uint32_t n_world;     // processes of the job
-    uint32_t n_core;      // cores the rows may run on, to choose how to wait
-    uint32_t launcher;    // process id of mpiexec
-    uint64_t job;         // random, never 0
-    uint64_t rows, areas; // offsets
-    uint64_t psets;       // offset of the process sets, see pset_wire.h
-    uint64_t area_size;   // of one process
-    uint64_t gate;        // offset of the gateway to other MPI jobs, 0: none
-    uint64_t gate_heap;   // bytes for messages behind it
-    uint64_t joint;       // what `job` is for them all together, 0: there are none
-    uint32_t n_joint;     // processes of them all together
-    uint32_t base;        // index of this job's first process among them
-    uint32_t n_file;      // of the rows behind the first ones: how many have an area
-    uint64_t agent;       // offset of the agent's area, 0: there is none
-    uint64_t size;        // of the whole memory
-    uint64_t epoch_ns;    // CLOCK_MONOTONIC at launch: a common zero for clocks
+    uint32_t n_row;        // processes of the job on this host, at its start
+    uint32_t n_world;      // processes of the job
+    uint32_t n_core;       // cores the rows may run on, to choose how to wait
+    uint32_t launcher;     // process id of mpiexec
+    uint64_t job;          // random, never 0
+    uint64_t rows, areas;  // offsets
+    uint64_t psets;        // offset of the process sets, see pset_wire.h
+    uint64_t area_size;    // of one process
+    uint64_t gateway;      // offset of the gateway to other MPI jobs, 0: none
+    uint64_t gateway_heap; // bytes for messages behind it
+    uint64_t joint;        // what `job` is for them all together, 0: there are none
+    uint32_t n_joint;      // processes of them all together
+    uint32_t base;         // index of this job's first process among them
+    uint32_t n_file;       // of the rows behind the first ones: how many have an area
+    uint64_t agent;        // offset of the agent's area, 0: there is none
+    uint64_t size;         // of the whole memory
+    uint64_t epoch_ns;     // CLOCK_MONOTONIC at launch: a common zero for clocks
     _Atomic uint32_t n_running;
     char host[64];
     unsigned char secret[32];      // of the job, the same on all its hosts; all zero: there is none
@@ -80,21 +80,21 @@ struct pli_node_header {
     uint32_t net, n_more;          // see above; rows behind the first n_row
     _Atomic uint32_t n_used;       // rows that are or were in use; those of the start always are
     uint32_t memory;               // descriptor under which the launcher has this memory
-    _Atomic int world;             // of the world, 0 at the start; whoever waits for it sleeps here
+    _Atomic int world;             // version of the world, from 0; waiters sleep here
     uint32_t world_size;           // ranks of that version, for people
-    uint64_t ties;         // offset of the table of other jobs, ports and names, see jobtab_wire.h
+    uint64_t jobtab;       // offset of the table of other jobs, ports and names, see jobtab_wire.h
     uint32_t n_extra;      // processes that are no ranks: the last of n_world
     uint64_t hosts, procs; // offsets of the two tables
     _Atomic int met;       // without a launcher of ours: ranks that have come, see kvs_listen.c
-    uint64_t segs, seg_size;   // behind `size`: one segment per row, mapped only by who wants it
+    uint64_t segs, seg_size;   // behind `size`: one segment per row, mapped only where it is wanted
     uint32_t n_beside;         // processes of the job on other hosts that have the same cores
     uint32_t is_nested;        // processes do not see the launcher: their parent has number 0
     _Atomic uint32_t freeze;   // the attempt at a checkpoint for which processes are to stand still
     uint32_t mode;             // see above
-    _Atomic uint32_t alarm;    // grows with every piece of bad news, see failure_wire.h
+    _Atomic uint32_t n_news;   // grows with every piece of bad news, see failure_wire.h
     _Atomic uint32_t n_failed; // processes that died so far
     _Atomic uint64_t end;      // version << 32 | last collective before it, on several hosts
-    uint64_t alarms;           // offset of the table
+    uint64_t failures;         // offset of the table
     _Atomic uint32_t n_room;   // of the n_file: how many every process of this host has mapped
 };
 _Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its page");
@@ -110,7 +110,7 @@ _Static_assert(sizeof(struct pli_node_addr) == 24, "shared with other processes"
 // A host of the job. The launcher's process there listens for all ranks of the host.
 struct pli_node_host {
     char name[64];
-    uint16_t port; // 0: nobody listens
+    uint16_t port; // 0: no process listens
     uint16_t n_addr;
     uint32_t n_proc; // processes of the job there
     uint64_t cores;  // the same number where hosts have the same cores; 0: not known
@@ -140,13 +140,13 @@ enum pli_node_wait_what {
     PLI_NODE_WAIT_OTHER
 };
 
-// A message that came and that nobody asked for.
+// An unexpected message.
 struct pli_node_kept {
     int32_t source, tag;
     uint64_t context, size;
 };
 enum { PLI_NODE_N_KEPT = 4 };
-// The record a process leaves when it has slept for a while; nobody writes it while awake.
+// The record a process leaves when it has slept for a while; it is not written while awake.
 struct pli_node_wait {
     _Atomic uint32_t seq;  // grows with every record
     _Atomic uint32_t what; // written last; back to PLI_NODE_AWAKE first
@@ -154,7 +154,7 @@ struct pli_node_wait {
     int32_t rank;          // mine in the communicator
     uint32_t peer_index;   // the process meant, UINT32_MAX: any
     uint32_t n_request;    // how many requests the call waits for
-    uint32_t n_kept;       // messages nobody asked for, all in all
+    uint32_t n_kept;       // unexpected messages, all in all
     uint64_t context;      // of the communicator
     uint64_t site;         // address in the program the MPI call came from, 0: not known
     uint64_t bytes;        // to be sent, or room to receive
@@ -191,7 +191,7 @@ struct pli_node_row {
     uint64_t out, err;      // of a forked one: inodes of the pipes its parent prints to
     _Atomic uint64_t said;  // a version to come << 32 | collectives begun: elastic/resize_error.c
     _Atomic uint32_t works; // version that the process works in, in the same case
-    _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
+    _Atomic uint32_t was_held;                // n_held was above zero before
     _Atomic uint32_t claims[PLI_NODE_N_LANE]; // by lane: the mailbox it writes to, pli_shm_number
     _Atomic uint64_t slept,
         spare2[14]; // bits: lanes where threads left records: wait_record_wire.h

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Process sets: named, immutable lists of processes that live once per host in the node memory.
-// mpi://WORLD and mpi://SELF are not in the table: who asks knows them.
+// mpi://WORLD and mpi://SELF are not in the table: every process knows them.
 #ifndef PLI_BOOT_PSET_H
 #define PLI_BOOT_PSET_H
 

@@ -44,7 +44,7 @@ struct pli_pset_table {
     _Atomic uint32_t n_set; // entries that count
     uint32_t spare;
     uint32_t n_run, n_text;  // in use; guarded by owner
-    unsigned char owner[48]; // the lock of whoever adds one now, see node_lock.h
+    unsigned char owner[48]; // the lock of the process that adds one now, see node_lock.h
     struct pli_pset_entry sets[PLI_PSET_N_SET];
     struct pli_pset_run runs[PLI_PSET_N_RUN];
     char text[PLI_PSET_N_TEXT];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the threads of a process wait for, where they are several or speak for endpoints: records
-// behind the mailbox of each lane. Sparse: who never sleeps for long touches none of it.
+// behind the mailbox of each lane. Sparse: a lane that never sleeps for long touches none of it.
 #ifndef PLI_BOOT_WAIT_RECORD_WIRE_H
 #define PLI_BOOT_WAIT_RECORD_WIRE_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process's side of a checkpoint. One thread takes the signal and leads: it brings the others
-// into the handler, gives up what cannot be dumped, and waits at a pipe that the launcher writes
-// to. Everything here runs in a signal handler: system calls and plain memory only.
+// Freezes this process for a checkpoint. The thread that gets the signal first is the leader: it
+// brings the other threads into the signal handler, unmaps and closes what cannot be dumped, and
+// waits at a pipe that the launcher writes to. Everything here runs in a signal handler, with
+// system calls and plain memory only.
 #include "ckpt/freeze.h"
 
 #include "base/cpu.h"
@@ -36,7 +37,7 @@
 enum {
     MAX_MAP = 64,
     MAX_THREAD = 4096,
-    STOP_TURNS = 20000, // of STOP_NS: how long threads may take to come
+    STOP_TRIES = 20000, // of STOP_NS: how long threads may take to stop
     STOP_NS = 100000
 };
 
@@ -53,20 +54,21 @@ static struct {
     ino_t ino;
     void (*on_move)(bool is_leaving);
     bool (*on_ask)(void);
-    uint32_t round;     // the last one this process was frozen for
-    _Atomic int leader; // thread that freezes the process, 0: none
-    _Atomic int shut;   // the round for which the other threads sleep on it, 0: none
-    _Atomic int n_here; // of them
-    _Atomic pid_t here[MAX_THREAD];
-    pid_t called[MAX_THREAD];
-    int n_called;
+    uint32_t round;         // the last round that this process was frozen for
+    _Atomic int leader;     // thread that freezes the process, 0: none
+    _Atomic int stop_round; // the round for which the other threads are stopped (futex), 0: none
+    _Atomic int n_stopped;  // number of stopped threads
+    _Atomic pid_t stopped[MAX_THREAD];
+    pid_t signalled[MAX_THREAD];
+    int n_signalled;
     struct map maps[MAX_MAP];
     int n_map;
-    bool has_net;   // of the job; read while its memory is mapped
-    uintptr_t home; // an address of the node memory, while it is looked for; else 0
+    bool has_net; // whether the job has a network; read while the node memory is mapped
+    // an address in the node memory while its mappings are searched, otherwise 0
+    uintptr_t node_addr;
 } p;
 
-static pid_t my_tid(void)
+static pid_t own_tid(void)
 {
     return (pid_t)syscall(SYS_gettid);
 }
@@ -91,11 +93,11 @@ bool pli_freeze_ask(void)
     return pli_ctl_say(p.boot->control, PLI_CTL_SAVE, p.boot->row, NULL, 0);
 }
 
-static bool is_here(pid_t tid)
+static bool is_stopped(pid_t tid)
 {
-    int n = atomic_load(&p.n_here);
+    int n = atomic_load(&p.n_stopped);
     for (int i = 0; i < n && i < MAX_THREAD; i++) {
-        if (atomic_load(&p.here[i]) == tid) {
+        if (atomic_load(&p.stopped[i]) == tid) {
             return true;
         }
     }
@@ -103,32 +105,32 @@ static bool is_here(pid_t tid)
 }
 
 // Send the signal to a thread once.
-static void call_thread(pid_t tid)
+static void signal_thread(pid_t tid)
 {
-    for (int i = 0; i < p.n_called; i++) {
-        if (p.called[i] == tid) {
+    for (int i = 0; i < p.n_signalled; i++) {
+        if (p.signalled[i] == tid) {
             return;
         }
     }
-    if (p.n_called < MAX_THREAD) {
-        p.called[p.n_called++] = tid;
+    if (p.n_signalled < MAX_THREAD) {
+        p.signalled[p.n_signalled++] = tid;
         syscall(SYS_tgkill, getpid(), tid, PLI_FREEZE_SIGNAL);
     }
 }
 
-// A thread that is not here yet, 0: all were here before this look began. -1: nobody can say.
-static pid_t missing(void)
+// A thread that has not stopped yet. 0: all had stopped before the search began; -1: not known.
+static pid_t find_running_thread(void)
 {
     char buf[4096];
-    pid_t found = 0, me = my_tid();
+    pid_t found = 0, me = own_tid();
     int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long n = fd >= 0 ? syscall(SYS_getdents64, fd, buf, sizeof buf) : -1;
     for (; n > 0; n = syscall(SYS_getdents64, fd, buf, sizeof buf)) {
         for (long at = 0; at < n;) {
             const struct dirent64 *d = (const struct dirent64 *)(buf + at);
             pid_t tid = (pid_t)atoi(d->d_name);
-            if (tid > 0 && tid != me && !is_here(tid)) {
-                call_thread(tid);
+            if (tid > 0 && tid != me && !is_stopped(tid)) {
+                signal_thread(tid);
                 found = tid;
             }
             at += d->d_reclen;
@@ -140,29 +142,29 @@ static pid_t missing(void)
     return n < 0 ? -1 : found;
 }
 
-// Bring all other threads here. 0: they are; else one that does not come.
+// Stop all other threads. Returns 0, or a thread that does not stop.
 static pid_t stop_others(void)
 {
-    pid_t tid = missing();
-    for (int i = 0; tid != 0 && i < STOP_TURNS; i++) {
+    pid_t tid = find_running_thread();
+    for (int i = 0; tid != 0 && i < STOP_TRIES; i++) {
         nanosleep(&(struct timespec){ .tv_nsec = STOP_NS }, NULL);
-        tid = missing();
+        tid = find_running_thread();
     }
     return tid;
 }
 
 static void release_others(void)
 {
-    p.n_called = 0;
-    for (int i = 0; i < MAX_THREAD && i < atomic_load(&p.n_here); i++) {
-        atomic_store(&p.here[i], 0);
+    p.n_signalled = 0;
+    for (int i = 0; i < MAX_THREAD && i < atomic_load(&p.n_stopped); i++) {
+        atomic_store(&p.stopped[i], 0);
     }
-    atomic_store(&p.n_here, 0);
-    // Before the others wake: the first of them that leaves the handler may take the signal of the
-    // next round, and must find that nobody leads.
+    atomic_store(&p.n_stopped, 0);
+    // Before the others wake: the first of them that leaves the handler may get the signal of the
+    // next round, and must find that there is no leader.
     atomic_store(&p.leader, 0);
-    atomic_store(&p.shut, 0);
-    pli_futex_wake(&p.shut, INT_MAX, true);
+    atomic_store(&p.stop_round, 0);
+    pli_futex_wake(&p.stop_round, INT_MAX, true);
     pli_fault_hold("freeze_released", p.boot->index);
 }
 
@@ -175,7 +177,7 @@ static void note_map(const char *line)
     unsigned long offset = strtoul(s + 5, &s, 16);
     unsigned long major_no = strtoul(s, &s, 16), minor_no = strtoul(s + 1, &s, 16);
     unsigned long ino = strtoul(s, NULL, 10);
-    if (p.home - from < to - from) {
+    if (p.node_addr - from < to - from) {
         p.dev = makedev(major_no, minor_no);
         p.ino = ino;
     }
@@ -224,16 +226,16 @@ static void unmap(void)
     }
 }
 
-// Tell the launcher: with the end of a pipe, that this process is about to stand still; else why
-// not.
-static bool tell(int code, const char *text, int resume_fd)
+// Report to the launcher: with the write end of the resume pipe, that this process is frozen;
+// without it, why it is not.
+static bool report(int code, const char *text, int resume_fd)
 {
     struct pli_ctl_msg msg = { .kind = PLI_CTL_FROZEN, .row = p.boot->row, .code = code };
     pli_text_add(msg.text, sizeof msg.text, text);
     return pli_ctl_send(p.boot->control, &msg, &resume_fd, resume_fd >= 0 ? 1 : 0);
 }
 
-static _Noreturn void die(const char *what)
+static _Noreturn void end_process(const char *what)
 {
     char text[240] = "rank ";
     const char *why = strerrordesc_np(errno);
@@ -241,7 +243,7 @@ static _Noreturn void die(const char *what)
     pli_text_add(text, sizeof text, " cannot go on after a checkpoint: ");
     pli_text_add(text, sizeof text, what);
     pli_text_add(text, sizeof text, ": ");
-    pli_text_add(text, sizeof text, why != NULL ? why : "for a reason without a name");
+    pli_text_add(text, sizeof text, why != NULL ? why : "unknown error");
     pli_text_add(text, sizeof text, "\n");
     ssize_t done = write(STDERR_FILENO, text, strlen(text));
     (void)done;
@@ -251,10 +253,10 @@ static _Noreturn void die(const char *what)
 
 static bool has_net(void)
 {
-    return (p.boot->node.header->net & PLI_NODE_HAS_DOOR) != 0;
+    return (p.boot->node.header->net & PLI_NODE_HAS_NET) != 0;
 }
 
-static bool tell_drained(void)
+static bool report_drained(void)
 {
     return pli_ctl_say(p.boot->control, PLI_CTL_DRAINED, p.boot->row, NULL, 0);
 }
@@ -266,11 +268,12 @@ static void read_word(int resume_fd, struct pli_freeze_word *w)
         n = read(resume_fd, w, sizeof *w);
     } while (n < 0 && errno == EINTR);
     if (n != (ssize_t)sizeof *w) {
-        kill(getpid(), SIGKILL); // the launcher is gone
+        kill(getpid(), SIGKILL); // the launcher has ended
     }
 }
 
-// Give up all connections, unless the launcher says that nothing is to be given up.
+// Drain and close all connections, unless the launcher says that the process is not frozen after
+// all.
 static bool drain(int resume_fd)
 {
     struct pli_freeze_word w = { .what = PLI_FREEZE_STAY };
@@ -279,22 +282,22 @@ static bool drain(int resume_fd)
         return false;
     }
     pli_fault("freeze_drain", p.boot->index);
-    if (!pli_sock_drain(resume_fd, tell_drained)) {
-        die("its connections cannot be given up");
+    if (!pli_sock_drain(resume_fd, report_drained)) {
+        end_process("its connections cannot be drained");
     }
     pli_fault("freeze_drained", p.boot->index);
     return true;
 }
 
-// Give up what cannot be dumped; the pipe to wait at, -1: nothing was changed.
-static int leave(void)
+// Unmap and close what cannot be dumped. Returns the pipe to wait at; -1: nothing was changed.
+static int detach_from_job(void)
 {
     int resume_pipe[2];
     if (!list_maps() || pipe2(resume_pipe, O_CLOEXEC) != 0) {
-        tell(errno, "its mappings or a pipe cannot be had", -1);
+        report(errno, "it cannot read its mappings or make a pipe", -1);
         return -1;
     }
-    bool is_told = tell(0, "", resume_pipe[1]);
+    bool is_told = report(0, "", resume_pipe[1]);
     pli_fault("freeze_told", p.boot->index);
     close(resume_pipe[1]);
     p.has_net = has_net();
@@ -303,12 +306,12 @@ static int leave(void)
         return -1;
     }
     unmap();
-    close(p.boot->control); // the launcher sees this, and knows that all is done
+    close(p.boot->control); // the launcher sees this, and knows that the process can be dumped
     pli_fault("freeze_left", p.boot->index);
     return resume_pipe[0];
 }
 
-static int take_descriptor(int s)
+static int recv_descriptor(int s)
 {
     char byte;
     int fd;
@@ -317,16 +320,16 @@ static int take_descriptor(int s)
         n = pli_fdpass_take(s, &byte, 1, &fd, 0);
     } while (n < 0 && errno == EINTR);
     if (n == 0) {
-        errno = ECONNRESET; // it does not know us
+        errno = ECONNRESET; // the launcher refused this process
     }
     return fd;
 }
 
-static void map_again(int fd)
+static void remap(int fd)
 {
     struct stat st;
     if (fd < 0 || fstat(fd, &st) != 0) {
-        die("the launcher sent no memory");
+        end_process("the launcher sent no memory");
     }
     p.dev = st.st_dev;
     p.ino = st.st_ino;
@@ -334,15 +337,15 @@ static void map_again(int fd)
         const struct map *m = &p.maps[i];
         if (mmap(m->at, m->len, m->prot, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd,
                  m->offset) != m->at) {
-            die("its shared memory cannot be mapped where it was");
+            end_process("its shared memory cannot be mapped where it was");
         }
         madvise(m->at, m->len, MADV_DONTDUMP);
     }
     close(fd);
 }
 
-// Connect to where the launcher listens, and say which row this is; -1: that cannot be.
-static int call_back(const struct pli_freeze_word *w, uint32_t row)
+// Connect to the launcher's address and send the row of this process; -1: that failed.
+static int connect_to_launcher(const struct pli_freeze_word *w, uint32_t row)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     memcpy(a.sun_path + 1, w->name, sizeof w->name);
@@ -357,41 +360,41 @@ static int call_back(const struct pli_freeze_word *w, uint32_t row)
     return s;
 }
 
-static void come_back(int resume_fd)
+static void resume(int resume_fd)
 {
     struct pli_freeze_word w = { .what = PLI_FREEZE_BACK };
     char why[120] = "";
     read_word(resume_fd, &w);
     close(resume_fd);
     pli_fault("freeze_called", p.boot->index);
-    int s = call_back(&w, p.boot->row);
+    int s = connect_to_launcher(&w, p.boot->row);
     if (s < 0) {
-        die("the launcher cannot be reached");
+        end_process("the launcher cannot be reached");
     }
     pli_fault("freeze_back", p.boot->index);
-    map_again(take_descriptor(s));
-    int accept_fd = p.has_net ? take_descriptor(s) : -1;
+    remap(recv_descriptor(s));
+    int accept_fd = p.has_net ? recv_descriptor(s) : -1;
     pli_fault("freeze_mapped", p.boot->index);
-    // Some thread may be about to use the number it has read.
+    // The number stays the same: a thread may be about to use the one it has read.
     if (s != p.boot->control && (dup3(s, p.boot->control, O_CLOEXEC) < 0 || close(s) != 0)) {
-        die("the control socket cannot be used");
+        end_process("the control socket cannot be used");
     }
     if (pli_ctl_guard(p.boot->control) != PLI_OK) {
-        die("the control socket cannot be used");
+        end_process("the control socket cannot be used");
     }
     if (p.on_move != NULL) {
         p.on_move(false);
     }
     if (p.has_net && !pli_sock_reconnect(accept_fd, why, sizeof why)) {
-        die(why);
+        end_process(why);
     }
 }
 
 static bool unmap_all(const struct pli_node *node)
 {
-    p.home = (uintptr_t)node->base;
-    list_maps(); // to know whose they are
-    p.home = 0;
+    p.node_addr = (uintptr_t)node->base;
+    list_maps(); // finds the inode of the node memory
+    p.node_addr = 0;
     bool is_found = p.ino != 0 && list_maps();
     if (is_found) {
         unmap();
@@ -399,8 +402,8 @@ static bool unmap_all(const struct pli_node *node)
     return is_found;
 }
 
-// Where the old memory was nothing is for now: who still has an address of it must not find
-// something else there.
+// The addresses of the old memory stay reserved and inaccessible: code that still has an address
+// there must not find other data.
 static enum pli_err map_elsewhere(int fd, struct pli_node *out)
 {
     for (int i = 0; i < p.n_map; i++) {
@@ -422,8 +425,8 @@ static enum pli_err resume_elsewhere(int resume_fd, struct pli_node *node_out,
     read_word(resume_fd, &w);
     close(resume_fd);
     out->row = w.row;
-    out->control = call_back(&w, w.row);
-    int fd = out->control >= 0 ? take_descriptor(out->control) : -1;
+    out->control = connect_to_launcher(&w, w.row);
+    int fd = out->control >= 0 ? recv_descriptor(out->control) : -1;
     if (fd < 0 || fstat(fd, &st) != 0) {
         return pli_fail(PLI_ERR_OTHER, "the launcher cannot be reached: %s", strerror(errno));
     }
@@ -431,7 +434,7 @@ static enum pli_err resume_elsewhere(int resume_fd, struct pli_node *node_out,
     p.ino = st.st_ino;
     enum pli_err err = map_elsewhere(fd, node_out);
     close(fd);
-    out->accept_fd = err == PLI_OK ? take_descriptor(out->control) : -1;
+    out->accept_fd = err == PLI_OK ? recv_descriptor(out->control) : -1;
     if (err == PLI_OK && out->accept_fd < 0) {
         err = pli_fail(PLI_ERR_OTHER, "the launcher sent no socket for incoming connections: %s",
                        strerror(errno));
@@ -442,68 +445,75 @@ static enum pli_err resume_elsewhere(int resume_fd, struct pli_node *node_out,
     return err;
 }
 
-static bool is_calm(void)
+static bool can_be_dumped(void)
 {
     return p.on_ask == NULL || p.on_ask();
 }
 
-// Whether the process may be dumped now; else the launcher hears why not.
-static bool may_leave(void)
+// Whether the process may be dumped now; if not, the launcher is told why.
+static bool may_freeze(void)
 {
+    static const char held[] = "it has a request open at mpiexec, or is inside io_uring";
     char text[120] = "thread ";
     const char *why;
-    if (!is_calm()) {
-        tell(EAGAIN, "it has not left UCX", -1);
+    if (!can_be_dumped()) {
+        report(EAGAIN, "it has not left UCX", -1);
+        return false;
+    }
+    if (pli_freeze_is_held()) { // then it may have threads of the kernel, which take no signals
+        pli_freeze_note_wait();
+        report(EAGAIN, held, -1);
         return false;
     }
     pid_t tid = stop_others();
-    if (tid == 0 && !is_calm()) { // a thread has made a lane
-        tell(EAGAIN, "it has not left UCX", -1);
+    if (tid == 0 && !can_be_dumped()) { // a thread has made a lane
+        report(EAGAIN, "it has not left UCX", -1);
+    } else if (pli_freeze_is_held()) {
+        pli_freeze_note_wait();
+        report(EAGAIN, held, -1);
     } else if (tid != 0) {
         pli_text_add_number(text, sizeof text, (uint64_t)tid);
         pli_text_add(text, sizeof text, " does not take signal ");
         pli_text_add_number(text, sizeof text, (uint64_t)PLI_FREEZE_SIGNAL);
         pli_text_add(text, sizeof text, ": it blocks it");
-        tell(EBUSY, text, -1);
-    } else if (pli_freeze_is_held()) {
-        tell(EAGAIN, "it has a request open at mpiexec", -1);
+        report(EBUSY, text, -1);
     } else if (pli_freeze_is_forbidden(&why)) {
-        tell(ENOTSUP, why, -1);
+        report(ENOTSUP, why, -1);
     } else if (atomic_load(&p.boot->is_linked)) {
-        tell(ENOTSUP, "it is connected with another job", -1);
+        report(ENOTSUP, "it is connected with another job", -1);
     } else {
         return true;
     }
     return false;
 }
 
-static void lead(void)
+static void freeze_process(void)
 {
     uint32_t round = (uint32_t)atomic_load(&p.boot->node.header->freeze);
-    if (round == 0 || round == p.round) { // taken back, or not from the launcher
+    if (round == 0 || round == p.round) { // cancelled, or the signal is not from the launcher
         atomic_store(&p.leader, 0);
         return;
     }
     p.round = round;
     pli_fault("freeze_signal", p.boot->index);
-    atomic_store(&p.shut, (int)round);
-    if (may_leave()) {
-        int resume_fd = leave();
+    atomic_store(&p.stop_round, (int)round);
+    if (may_freeze()) {
+        int resume_fd = detach_from_job();
         if (resume_fd >= 0) {
-            come_back(resume_fd);
+            resume(resume_fd);
         }
     }
     release_others();
 }
 
-static void follow(void)
+static void stop_thread(void)
 {
-    int round = atomic_load(&p.shut);
-    int i = round != 0 ? atomic_fetch_add(&p.n_here, 1) : MAX_THREAD;
+    int round = atomic_load(&p.stop_round);
+    int i = round != 0 ? atomic_fetch_add(&p.n_stopped, 1) : MAX_THREAD;
     if (i < MAX_THREAD) {
-        atomic_store(&p.here[i], my_tid());
-        while (atomic_load(&p.shut) == round) {
-            pli_futex_wait(&p.shut, round, true, 0);
+        atomic_store(&p.stopped[i], own_tid());
+        while (atomic_load(&p.stop_round) == round) {
+            pli_futex_wait(&p.stop_round, round, true, 0);
         }
     }
 }
@@ -514,10 +524,10 @@ static void handler(int sig, siginfo_t *info, void *context)
     (void)info;
     (void)context;
     int saved = errno, nobody = 0;
-    if (atomic_compare_exchange_strong(&p.leader, &nobody, my_tid())) {
-        lead();
+    if (atomic_compare_exchange_strong(&p.leader, &nobody, own_tid())) {
+        freeze_process();
     } else {
-        follow();
+        stop_thread();
     }
     errno = saved;
 }

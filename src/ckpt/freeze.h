@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Freezing: all threads of the process stand still inside a signal handler, and the process holds
-// nothing that connects it with others: no shared memory, no socket. So it can be dumped, wherever
-// it was. When the launcher resumes it, it maps the node memory where it was before and goes on as
-// if nothing had been.
+// Freezing a process: all its threads are stopped inside a signal handler, and it has neither
+// shared memory nor sockets that connect it with other processes, so it can be dumped at any point
+// of the program. When the launcher resumes it, it maps the node memory at the old address and goes
+// on.
 #ifndef PLI_CKPT_FREEZE_H
 #define PLI_CKPT_FREEZE_H
 
@@ -12,25 +12,25 @@
 
 struct pli_boot;
 
-// Give the bootstrap what it asks of this folder (boot->freeze) and, where the job makes
-// checkpoints, be ready to be frozen: the control socket is closed meanwhile and another one
-// afterwards. Context: start-up, before the row says that MPI runs; more than once is fine.
+// Set boot->freeze and, where the job makes checkpoints, install the signal handler. While the
+// process is frozen the control socket is closed; afterwards it is a new one. Context: start-up,
+// before the row says that MPI runs; may be called more than once.
 enum pli_err pli_freeze_open(struct pli_boot *boot);
 
 // Whether this process may be frozen.
 bool pli_freeze_is_open(void);
 
-// Asked before: whether the process has nothing that cannot be given up in a signal handler; else
-// it sees to that, and is asked again 20 ms later. Async-signal-safe. Context: start-up only, one
-// function.
+// Set the function that is asked before a freeze: whether the process has nothing that cannot be
+// closed in a signal handler. If it has, the function begins to close it, and is asked again 20 ms
+// later. Async-signal-safe. Context: start-up only, one function.
 void pli_freeze_on_ask(bool (*fn)(void));
 
-// Called when all threads stand still, and once more after the return, before they go on: for what
-// the kernel knew of the process and does not any more. Async-signal-safe. Context: start-up only,
-// one function.
+// Set the function that is called when all threads are stopped, and once more after the resume,
+// before they go on: for what the kernel knew of the process and no longer does. Async-signal-safe.
+// Context: start-up only, one function.
 void pli_freeze_on_move(void (*fn)(bool is_leaving));
 
-// Ask the launcher for a checkpoint; the node memory says when it is over. False: it is gone.
+// Ask the launcher for a checkpoint; the node memory says when it is done. False: it has ended.
 // Context: any thread.
 bool pli_freeze_ask(void);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the launcher resumes a frozen process. The process reads one word from its resume pipe, whose
-// other end the launcher has; connects to the address in it; says PLI_CTL_BACK there; and gets the
-// node memory and, in a job with a network, in a second packet, its accept socket. That connection
-// is its control socket from then on. Same host.
+// How the launcher resumes a frozen process. The process reads a struct pli_freeze_word from its
+// resume pipe, connects to the address in it, sends PLI_CTL_BACK there, and receives the node
+// memory and, in a job with a network, in a second packet, its accept socket. That connection is
+// its control socket from then on. Both are on the same host.
 //
-// In a job with a network two words come before: when all processes of the job stand still they are
-// to empty their connections; when all have, they are to leave. Or instead of the first: to stay.
+// In a job with a network two such words come before: PLI_FREEZE_DRAIN when all processes of the
+// job are stopped, and PLI_FREEZE_LEAVE when all have drained their connections; or PLI_FREEZE_STAY
+// in place of the first.
 #ifndef PLI_CKPT_FREEZE_WIRE_H
 #define PLI_CKPT_FREEZE_WIRE_H
 
@@ -21,7 +22,8 @@ struct pli_freeze_word {
     char name
         [PLI_FREEZE_NAME]; // PLI_FREEZE_BACK: abstract address of a packet socket, after the zero
     uint32_t what;         // enum pli_freeze_what
-    uint32_t row;          // PLI_FREEZE_BACK, to one who comes from another host: what it is here
+    // PLI_FREEZE_BACK, to a process that was moved from another host: its row here
+    uint32_t row;
 };
 _Static_assert(sizeof(struct pli_freeze_word) == 56, "shared with other processes");
 

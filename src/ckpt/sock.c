@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of connections that a checkpoint would have to give up.
+// The table of connections that must be drained and closed before a checkpoint.
 #include "ckpt/sock.h"
 
 #include "ckpt/sock_priv.h"
@@ -14,7 +14,7 @@ enum { LEAST = 64 * 1024 };
 
 struct pli_sock pli_sock;
 
-// Guards the table. Who has it holds the process: no checkpoint is made meanwhile.
+// Guards the table. No checkpoint is made while a thread has it.
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_guard(void)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives connections up. Each process writes a mark behind what it has sent, ends its side, and
-// reads to the end of the other's. A connection that the launcher has not handed over yet arrives
-// through the accept socket meanwhile. When all processes have read all connections they know of,
-// every connection attempt has been answered: nothing more can come.
+// Drains and closes connections before a checkpoint. Each process writes a mark after what it has
+// sent, shuts its end down, and reads until the end. A connection that the launcher has accepted
+// but not passed on arrives through the accept socket meanwhile. When all processes have read all
+// their connections, every connection attempt has been answered, and nothing more can come.
 //
-// All of it runs in a signal handler: system calls and plain memory only.
+// All of it runs in a signal handler, with system calls and plain memory only.
 #include "base/text.h"
 #include "boot/accept_wire.h"
 #include "base/fdpass.h"
@@ -34,7 +34,8 @@ enum {
 static struct pollfd *polls;
 static size_t cap_polls;
 
-// Where it is read: what goes on for it, if it was given up before and nobody has looked since.
+// The descriptor to read from: the replacement, if the connection was drained before and the reader
+// has not switched to it yet.
 static int sock_of(const struct pli_sock_conn *e)
 {
     return e->now >= 0 ? e->now : e->who.fd;
@@ -42,7 +43,7 @@ static int sock_of(const struct pli_sock_conn *e)
 
 static void take_accepted(void)
 {
-    struct pli_door_msg msg;
+    struct pli_accept_msg msg;
     int fd;
     while (pli_fdpass_take(pli_sock.boot->accept_fd, &msg, sizeof msg, &fd, MSG_DONTWAIT) > 0) {
         struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane, msg.protect, { { 0 } } };
@@ -66,7 +67,7 @@ static void write_mark(struct pli_sock_conn *e)
         return;
     }
     e->n_mark += n > 0 ? (uint32_t)n : 0;
-    e->is_marked = n < 0 || e->n_mark == sizeof mark; // one that is broken takes none
+    e->is_marked = n < 0 || e->n_mark == sizeof mark; // a broken connection takes no mark
     if (e->is_marked) {
         shutdown(sock_of(e), SHUT_WR);
     }
@@ -76,7 +77,7 @@ static void read_some(struct pli_sock_conn *e)
 {
     while (!e->is_read) {
         if (!pli_sock_room(&e->kept, &e->cap, e->len + PIECE)) {
-            e->is_read = e->is_over = true; // its reader finds it broken
+            e->is_read = e->is_over = true; // its reader will find it broken
             return;
         }
         ssize_t n = recv(sock_of(e), e->kept + e->len, PIECE, MSG_DONTWAIT);
@@ -90,7 +91,7 @@ static void read_some(struct pli_sock_conn *e)
 
 static void begin(struct pli_sock_conn *e)
 {
-    e->is_marked = e->is_read = e->kind == PLI_SOCK_DIALED; // that is begun anew
+    e->is_marked = e->is_read = e->kind == PLI_SOCK_DIALED; // such a connection is started again
     e->is_over = false;
     e->n_mark = 0;
     e->id = 0;
@@ -99,7 +100,7 @@ static void begin(struct pli_sock_conn *e)
     }
 }
 
-// Whether all were read to their end.
+// Whether all connections were read to their end.
 static bool look_once(uint32_t *n_begun, bool is_open)
 {
     bool is_all = true;
@@ -214,7 +215,7 @@ static void note_epoll(const char *name)
     }
 }
 
-// In which epolls our descriptors are: they do not stay there when they become something else.
+// Find the epoll instances that have our descriptors: the kernel drops them when they are replaced.
 static void note_epolls(void)
 {
     char buf[4096];
@@ -232,7 +233,7 @@ static void note_epolls(void)
     }
 }
 
-// A copy of one in another process would keep it in the epoll when its number is another's.
+// Remove them: a copy of the socket in another process would keep the old entry in the epoll.
 static void unwatch_all(void)
 {
     for (uint32_t i = 0; i < pli_sock.n_watch; i++) {
@@ -240,7 +241,7 @@ static void unwatch_all(void)
     }
 }
 
-// The numbers stay taken: some thread may be about to use one.
+// The numbers stay in use, as a thread may be about to use one.
 static bool replace_sockets(void)
 {
     note_epolls();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of connections, which sock.c keeps, sock_drain.c gives up and sock_reconnect.c
-// restores.
+// The table of connections, which sock.c keeps, sock_drain.c drains and sock_reconnect.c restores.
 #ifndef PLI_CKPT_SOCK_PRIV_H
 #define PLI_CKPT_SOCK_PRIV_H
 
@@ -13,17 +12,17 @@
 
 enum pli_sock_kind {
     PLI_SOCK_DIALED, // not connected yet
-    PLI_SOCK_CALLER, // we called
+    PLI_SOCK_CALLER, // this process connected
     PLI_SOCK_CALLEE
 };
 
 struct pli_sock_conn {
-    struct pli_caller who; // with its descriptor; the other end
+    struct pli_caller who; // the other end, with the descriptor
     enum pli_sock_kind kind;
-    int now;         // what goes on in its place, -1: nothing
-    bool is_untaken; // arrived while the process was frozen
-    bool is_marked;  // our mark is written
-    bool is_read;    // to its end
+    int now;         // the descriptor that replaces it, -1: none
+    bool is_untaken; // accepted while the process was frozen, and no lane knows it yet
+    bool is_marked;  // this process has written its mark
+    bool is_read;    // read to its end
     bool is_over;    // the other end did not write a mark: it is closed for good
     uint32_t n_mark; // bytes of it
     uint64_t id;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the connections again: the process that had connected connects once more, to wherever the
-// other one is by now, and names the connection it means. Runs in a signal handler, as
-// sock_drain.c.
+// Restores connections after a checkpoint: the process that had connected connects once more, to
+// the host where the other process is now, and sends the id of the connection. Runs in a signal
+// handler, as sock_drain.c does.
 #include "base/fd_wait.h"
 #include "base/text.h"
 #include "boot/address.h"
@@ -103,10 +103,10 @@ static bool call(struct pli_sock_conn *e)
     return e->now >= 0;
 }
 
-// Somebody has called: one of those we wait for, or a new one.
+// A process has connected: for a connection that this process waits for, or a new one.
 static bool come(void)
 {
-    struct pli_door_msg msg;
+    struct pli_accept_msg msg;
     struct pli_sock_mark mark = { 0 };
     int fd;
     if (!pli_fd_wait_wait(pli_sock.boot->accept_fd, POLLIN, COME_MS)) {
@@ -140,7 +140,7 @@ static bool come(void)
     return true;
 }
 
-// What nobody writes to any more: what was kept is read, and then the end.
+// A connection whose other end is closed: its reader reads what was kept, and then the end.
 static bool end(struct pli_sock_conn *e)
 {
     int pair[2];

@@ -55,6 +55,12 @@ enum pli_err pli_allreduce_whole(const struct pli_coll_args *a); // needs a smal
 enum pli_err pli_allreduce_split(const struct pli_coll_args *a); // needs a large window
 enum pli_err pli_allgather_board(const struct pli_coll_args *a); // needs a window
 enum pli_err pli_alltoall_board(const struct pli_coll_args *a);  // needs a window
+enum pli_err pli_gather_board(const struct pli_coll_args *a);    // a few bytes
+enum pli_err pli_gather_windows(const struct pli_coll_args *a);  // needs a window
+enum pli_err pli_scatter_board(const struct pli_coll_args *a);
+// And block; needs a window that has room for an element of every rank.
+enum pli_err pli_reduce_scatter_board(const struct pli_coll_args *a);
+enum pli_err pli_scan_board(const struct pli_coll_args *a); // and exscan; needs a small window
 
 // On several hosts: boards inside each, messages between.
 enum pli_err pli_barrier_board_hosts(const struct pli_coll_args *a);

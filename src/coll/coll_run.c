@@ -93,24 +93,31 @@ __attribute__((cold)) static enum pli_err recheck_failures(const struct pli_coll
     return err;
 }
 
+// A rank that only gives has done its part when sizes turn out not to fit: the root reports it.
+static bool is_for_root(const struct pli_coll_args *a, enum pli_err err)
+{
+    return err == PLI_ERR_TRUNC && a->kind == PLI_COLL_GATHER && !pli_coll_args_is_root(a);
+}
+
 enum pli_err pli_coll_run_now(struct pli_coll_args *a)
 {
     const struct pli_coll_algo *algo = NULL;
     enum pli_err err = pli_coll_args_check(a);
-    if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
+    if (err == PLI_OK && __builtin_expect(pli_request_may_be_withdrawn, 0)) {
         err = pli_failure_enter(pli_coll_kind_info[a->kind].name, a->comm);
     }
     if (err == PLI_OK) {
         err = choose(a, true, &algo);
     }
     if (err != PLI_OK) {
-        return err;
+        return is_for_root(a, err) ? PLI_OK : err;
     }
     if (algo->direct != NULL) {
         err = algo->direct(a);
-        return __builtin_expect(err != PLI_OK && pli_request_is_mortal, 0)
-                   ? recheck_failures(a, err)
-                   : err;
+        if (__builtin_expect(err != PLI_OK && pli_request_may_be_withdrawn, 0)) {
+            err = recheck_failures(a, err);
+        }
+        return __builtin_expect(err == PLI_OK || is_for_root(a, err), 1) ? PLI_OK : err;
     }
     struct pli_sched *s;
     err = build(a, PLI_SCHED_ONCE, algo->build, &s);
@@ -127,7 +134,7 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     const struct pli_coll_algo *algo = NULL;
     struct pli_sched *s = NULL;
     enum pli_err err = pli_coll_args_check(a);
-    if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
+    if (err == PLI_OK && __builtin_expect(pli_request_may_be_withdrawn, 0)) {
         err = pli_failure_enter(pli_coll_kind_info[a->kind].name, a->comm);
     }
     if (err == PLI_OK) {

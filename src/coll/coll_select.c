@@ -27,6 +27,8 @@ enum need {
     HOSTS = 32,   // members on several hosts, numbered host by host if order matters
     HERE = 64,    // blocking, and every host has a board of its members
     EVEN = 128,   // and each has the same number of them
+    CORES = 512,  // and there is a core for each
+    SLICES = 256, // a window has room for an element of every rank
 };
 
 // So many ranks on one host are endpoints of few processes: the least messages in all count, and
@@ -53,6 +55,10 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "chain", "in pieces from rank to rank", .build = pli_bcast_chain },
     },
     [PLI_COLL_GATHER] = {
+        { "board", "slots in shared memory",
+          .direct = pli_gather_board, .needs = BOARD | CORES, .max_bytes = PLI_BOARD_INLINE },
+        { "windows", "windows in shared memory",
+          .direct = pli_gather_windows, .needs = BOARD | CORES | WINDOW },
         { "binomial", "a tree, blocks collected on the way",
           .build = pli_gather_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
         { "linear", "every rank to the root", .build = pli_gather_linear },
@@ -61,6 +67,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_SCATTER] = {
+        { "board", "a ring in shared memory",
+          .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 64 * KIB, .max_rank = PLI_BOARD_INLINE / 2 },
         { "binomial", "a tree, blocks handed on",
           .build = pli_scatter_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
         { "linear", "the root to every rank", .build = pli_scatter_linear },
@@ -136,18 +144,30 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "doubling", "as above, for operations with an order", .build = pli_allreduce_doubling },
     },
     [PLI_COLL_REDUCE_SCATTER] = {
+        { "board", "each combines its block of the windows",
+          .direct = pli_reduce_scatter_board,
+          .needs = BOARD | WINDOW | DENSE | SLICES, .max_rank = 256 },
         { "ring", "pieces go around once", .build = pli_reduce_scatter_ring, .needs = COMMUTES },
         { "tree", "reduce to rank 0, then hand out", .build = pli_reduce_scatter_tree },
     },
     [PLI_COLL_REDUCE_SCATTER_BLOCK] = {
+        { "board", "each combines its block of the windows",
+          .direct = pli_reduce_scatter_board,
+          .needs = BOARD | WINDOW | DENSE | SLICES, .max_rank = 256 },
         { "ring", "pieces go around once", .build = pli_reduce_scatter_ring, .needs = COMMUTES },
         { "tree", "reduce to rank 0, then hand out", .build = pli_reduce_scatter_tree },
     },
     [PLI_COLL_SCAN] = {
+        { "board", "each combines the windows before it",
+          .direct = pli_scan_board,
+          .needs = BOARD | CORES | WINDOW | DENSE, .max_bytes = PLI_BOARD_WINDOW_SMALL, .max_rank = 64 },
         { "doubling", "at doubling distance", .build = pli_scan_doubling },
         { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
     },
     [PLI_COLL_EXSCAN] = {
+        { "board", "each combines the windows before it",
+          .direct = pli_scan_board,
+          .needs = BOARD | CORES | WINDOW | DENSE, .max_bytes = PLI_BOARD_WINDOW_SMALL, .max_rank = 64 },
         { "doubling", "at doubling distance", .build = pli_scan_doubling },
         { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
     },
@@ -241,7 +261,8 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
                            bool is_blocking)
 {
     if ((r->needs & COMMUTES && !a->op->is_commutative) ||
-        (r->needs & DENSE && !is_dense(a->recv.type))) {
+        (r->needs & DENSE && !is_dense(a->recv.type)) ||
+        (r->needs & SLICES && a->recv.type->size * a->n > PLI_BOARD_WINDOW_SMALL)) {
         return PLI_AGAIN;
     }
     if (r->needs & HOSTS) {
@@ -262,7 +283,7 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
         return PLI_OK;
     }
     struct pli_board *b = is_blocking ? pli_comm_state_board(a->comm) : NULL;
-    if (b == NULL) {
+    if (b == NULL || (r->needs & CORES && b->is_oversubscribed && r != forced[a->kind])) {
         return PLI_AGAIN;
     }
     return r->needs & WINDOW ? pli_board_widen(b, a, pli_board_window_need(a)) : PLI_OK;
@@ -325,7 +346,9 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
         fprintf(to, ", dense type");
     }
     if (r->needs & BOARD) {
-        fprintf(to, ", blocking, on one host%s", r->needs & DENSE ? ", dense type" : "");
+        fprintf(to, ", blocking, on one host%s%s",
+                r->needs & CORES ? " with a core for each rank" : "",
+                r->needs & DENSE ? ", dense type" : "");
     }
 }
 

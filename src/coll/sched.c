@@ -81,7 +81,7 @@ void pli_sched_destroy(struct pli_sched *s)
     if (s->is_lean || s->steps != s->few_steps) {
         give(s, s->steps);
     }
-    if (s->has_ghost) {
+    if (s->has_withdrawn) {
         keep_memory(s);
         return;
     }

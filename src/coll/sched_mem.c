@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Allocates memory for the steps of schedules.
 // Pieces are cut from a chunk one after the other. A chunk goes with its last piece.
 #include "coll/sched_mem.h"
 

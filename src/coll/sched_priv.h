@@ -42,9 +42,9 @@ struct pli_sched {
     const char *name;
     bool is_persistent;
     bool is_lean;        // its memory is of sched_mem.h, and others' is where its arrays would be
-    bool has_ghost;      // a child's memory must stay, see PLI_REQ_GHOST
+    bool has_withdrawn;  // a child's memory must stay, see PLI_REQ_WITHDRAWN
     bool is_span;        // of a communicator that spans MPI jobs
-    bool is_doomed;      // it failed for good: what is left is not begun
+    bool is_stopped;     // it failed for good: what is left is not begun
     const int *among;    // building: the ranks that peers are places among
     struct pli_comm *on; // building: where steps talk, and under which tag
     int tag;

@@ -36,7 +36,7 @@ static void child_done(struct pli_request_child *c)
     struct child *child = (struct child *)c;
     struct pli_sched *s = child->sched;
     note(s, &c->r);
-    s->has_ghost = s->has_ghost || (c->r.state & PLI_REQ_GHOST) != 0;
+    s->has_withdrawn = s->has_withdrawn || (c->r.state & PLI_REQ_WITHDRAWN) != 0;
     int left = atomic_fetch_sub_explicit(&s->n_open, 1, memory_order_relaxed) - 1;
     bool is_over = s->waits_for == FOR_ALL ? left == 0 : s->waits_for == child - s->children;
     if (s->waits_for != FOR_NONE && is_over) {
@@ -84,7 +84,7 @@ static bool is_over(struct pli_sched *s, int what)
     bool is = what == FOR_ALL ? atomic_load_explicit(&s->n_open, memory_order_relaxed) == 0
                               : pli_request_is_done(&s->children[what].c.r);
     s->waits_for = is ? FOR_NONE : what;
-    s->is_doomed = s->is_doomed || pli_err_is_news(s->err);
+    s->is_stopped = s->is_stopped || pli_err_is_news(s->err);
     pli_lock_drop(&s->lane->lock);
     return is;
 }
@@ -102,7 +102,7 @@ static void go_on(struct pli_task *t)
     struct pli_sched *s = PLI_CONTAINER(t, struct pli_sched, task);
     while (s->at < s->n_step) {
         const struct step *p = &s->steps[s->at];
-        if (__builtin_expect(s->is_doomed, 0) && s->at < s->n_step - 1) {
+        if (__builtin_expect(s->is_stopped, 0) && s->at < s->n_step - 1) {
             s->at++; // only the last fence counts
             continue;
         }
@@ -162,7 +162,7 @@ static void start(struct pli_sched *s)
 {
     s->at = 0;
     s->err = PLI_OK;
-    s->is_doomed = false;
+    s->is_stopped = false;
     go_on(&s->task);
 }
 
@@ -201,7 +201,7 @@ static enum pli_err explain(const struct pli_sched *s, const struct pli_comm *co
 static enum pli_err request_start(struct pli_request *r)
 {
     struct pli_sched *s = r->ext;
-    if (s->has_ghost) { // on what will never work again
+    if (s->has_withdrawn) { // on what will never work again
         s->err = (enum pli_err)r->err;
         return PLI_OK;
     }

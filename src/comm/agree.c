@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everybody leaves a vote. Where all are on one host, whoever sees that all who live have come
-// writes the result: up to which death members are left out. The first one to do so decides, and it
-// does not matter who. All the rest follows from the votes of the others, which everybody reads;
-// deaths are numbered. Of members on several hosts the launcher counts the votes, and writes the
-// result for all hosts.
+// Agreement among the surviving members of a communicator: each member writes a vote. If all are on
+// one host, the first member that sees the votes of all survivors writes the result: the number of
+// the last failure that counts (failures are numbered). Every member computes the rest from the
+// votes, which all can read. If they are on several hosts, the launcher counts the votes and writes
+// the result for all hosts.
 #include "comm/agree.h"
 
 #include "boot/boot.h"
@@ -24,17 +24,17 @@
 
 enum { SEQ_SHIFT = 32 };
 
-// One agreement under way: polled until it is decided, then a task, because to make a communicator
+// One agreement under way: polled until it is decided, then a task, because making a communicator
 // takes locks.
 struct op {
     struct pli_poller poller;
     struct pli_task task;
     struct pli_request *request;
     struct pli_comm *comm;
-    struct pli_failure_pact *pact;
+    struct pli_failure_agreement *agreement;
     uint32_t seq;
     uint32_t value;
-    uint32_t seen; // of the news, when the votes were last counted
+    uint32_t seen; // the count of news when the votes were last counted
     bool has_voted;
     int *flag;             // of an agreement on a flag
     MPI_Comm *handle;      // of a shrink without waiting
@@ -43,17 +43,17 @@ struct op {
 
 static _Atomic uint64_t *result_of(const struct op *o)
 {
-    return &o->pact->results[o->seq % PLI_FAILURE_AHEAD];
+    return &o->agreement->results[o->seq % PLI_FAILURE_AHEAD];
 }
 
-// Decide if all votes are there.
+// Write the result if all votes are there.
 static void decide(const struct op *o)
 {
     const struct pli_node *node = &pli_boot.node;
     uint32_t n_failed = atomic_load_explicit(&node->header->n_failed, memory_order_acquire);
     uint64_t before = atomic_load_explicit(result_of(o), memory_order_acquire);
-    if (o->pact->is_wide || !pli_agree_count_is_full(node, o->pact, o->seq, n_failed)) {
-        return; // who is on several hosts does not see all votes, and has told the launcher
+    if (o->agreement->is_wide || !pli_agree_count_is_full(node, o->agreement, o->seq, n_failed)) {
+        return; // the votes of other hosts are not in this memory: the launcher counts them
     }
     uint64_t result = (uint64_t)o->seq << SEQ_SHIFT | n_failed;
     if (before >> SEQ_SHIFT < o->seq &&
@@ -62,19 +62,19 @@ static void decide(const struct op *o)
     }
 }
 
-// Context: lane locked, as of all pollers. Results are taken in order: who votes for the n-th has
-// no more use for what was there for the n-th but PLI_FAILURE_AHEAD.
+// Context: lane locked, as for all pollers. Results are taken in order: a member that votes in the
+// n-th agreement no longer needs the result of the (n - PLI_FAILURE_AHEAD)-th.
 static int poll(struct pli_poller *p)
 {
     struct op *o = PLI_CONTAINER(p, struct op, poller);
     uint32_t news = atomic_load_explicit(pli_failure_news, memory_order_acquire);
     bool is_first = !o->has_voted && o->seq <= o->comm->n_agreed + PLI_FAILURE_AHEAD;
     if (is_first) {
-        pli_revoke_table_vote(o->comm, o->pact, o->seq, o->value, o->flag == NULL);
+        pli_revoke_table_vote(o->comm, o->agreement, o->seq, o->value, o->flag == NULL);
         o->has_voted = true;
     }
     if (o->has_voted && (is_first || news != o->seen)) {
-        o->seen = news; // the last one to come decides, or who hears of a death
+        o->seen = news; // the last member to vote decides, or one that learns of a failure
         decide(o);
     }
     if (o->comm->n_agreed + 1 != o->seq ||
@@ -92,7 +92,7 @@ static int mine(const struct pli_comm *c)
     return pli_revoke_table_first(c, false) > 0;
 }
 
-// Those of a group who live.
+// The survivors of a group.
 static enum pli_err survivors(const struct op *o, const struct pli_group *g, uint32_t n_failed,
                               struct pli_group **out)
 {
@@ -122,7 +122,7 @@ static enum pli_err shrink_inter(const struct op *o, uint32_t n_failed, struct p
     return err;
 }
 
-// Who died since is a member that will be told of.
+// A member that failed since then is a member of the new communicator, which gets the news.
 static enum pli_err shrink(const struct op *o, uint32_t n_failed,
                            const struct pli_failure_outcome *is, struct pli_comm **out)
 {
@@ -138,13 +138,14 @@ static enum pli_err shrink(const struct op *o, uint32_t n_failed,
     return err;
 }
 
-static enum pli_err settle(const struct op *o, uint32_t n_failed)
+static enum pli_err apply_result(const struct op *o, uint32_t n_failed)
 {
     const struct pli_comm *c = o->comm;
     struct pli_comm *made = NULL;
     struct pli_failure_outcome is =
-        o->pact->is_wide ? o->pact->outcomes[o->seq % PLI_FAILURE_AHEAD]
-                         : pli_agree_count_count(&pli_boot.node, o->pact, o->seq, n_failed);
+        o->agreement->is_wide
+            ? o->agreement->outcomes[o->seq % PLI_FAILURE_AHEAD]
+            : pli_agree_count_count(&pli_boot.node, o->agreement, o->seq, n_failed);
     if (o->flag != NULL) {
         *o->flag = (int)is.flags[c->is_inter ? !mine(c) : 0];
         return is.is_known ? PLI_OK : PLI_ERR_PROC_FAILED;
@@ -163,7 +164,7 @@ static void run(struct pli_task *t)
     struct op *o = PLI_CONTAINER(t, struct op, task);
     struct pli_lane *lane = o->request->lane;
     uint64_t result = atomic_load_explicit(result_of(o), memory_order_acquire);
-    enum pli_err err = settle(o, (uint32_t)result);
+    enum pli_err err = apply_result(o, (uint32_t)result);
     pli_lock_take(&lane->lock);
     o->comm->n_agreed++;
     pli_request_complete(o->request, err);
@@ -174,7 +175,7 @@ static enum pli_err finish(struct pli_request *r, MPI_Status *status)
 {
     pli_status_set_empty(status);
     if (r->err == PLI_ERR_PROC_FAILED) {
-        pli_failure_look(r->lane); // somebody else may have been the first to hear
+        pli_failure_look(r->lane); // another thread may have read the news first
         return pli_failure_explain(PLI_ERR_PROC_FAILED, r->ops->name, r->comm);
     }
     return r->err == PLI_OK ? PLI_OK
@@ -225,8 +226,8 @@ static enum pli_err begin(struct pli_comm *c, struct op like, struct pli_request
     o->task.run = run;
     o->request = r;
     o->comm = c;
-    o->pact = pli_revoke_table_pact(m);
-    o->seq = ++c->n_pact;
+    o->agreement = pli_revoke_table_agreement(m);
+    o->seq = ++c->n_agreement;
     pli_request_hold(c);
     r->comm = c;
     r->ops = like.flag != NULL ? &agree_ops : &shrink_ops;
@@ -234,13 +235,13 @@ static enum pli_err begin(struct pli_comm *c, struct op like, struct pli_request
     r->ext = o;
     pli_list_push(&lane->pollers, &o->poller.link);
     pli_lock_drop(&lane->lock);
-    pli_progress_once(lane); // the others should not wait for our next call
+    pli_progress_once(lane); // vote now: the others should not wait for the next call
     *out = r;
     return PLI_OK;
 }
 
-// Begin and wait.
-static enum pli_err carry_out(struct pli_comm *c, struct op like, const char *call)
+// Start an agreement and wait for it.
+static enum pli_err run_op(struct pli_comm *c, struct op like, const char *call)
 {
     struct pli_request *r;
     bool is_gone;
@@ -258,15 +259,14 @@ static enum pli_err carry_out(struct pli_comm *c, struct op like, const char *ca
 
 enum pli_err pli_agree_agree(struct pli_comm *comm, int *flag)
 {
-    return carry_out(comm, (struct op){ .flag = flag, .value = (uint32_t)*flag },
-                     "MPIX_Comm_agree");
+    return run_op(comm, (struct op){ .flag = flag, .value = (uint32_t)*flag }, "MPIX_Comm_agree");
 }
 
 enum pli_err pli_agree_meet(struct pli_comm *comm, const char *call)
 {
     int flag = 1;
-    enum pli_err err = carry_out(comm, (struct op){ .flag = &flag, .value = 1 }, call);
-    if (err == PLI_ERR_PROC_FAILED) { // who has died is not waited for
+    enum pli_err err = run_op(comm, (struct op){ .flag = &flag, .value = 1 }, call);
+    if (err == PLI_ERR_PROC_FAILED) { // failed members are not waited for
         pli_fail_take(NULL);
         return PLI_OK;
     }
@@ -280,7 +280,7 @@ enum pli_err pli_agree_shrink(struct pli_comm *comm, struct pli_comm **out)
 
 enum pli_err pli_agree_shrink_in(struct pli_comm *comm, const char *call, struct pli_comm **out)
 {
-    return carry_out(comm, (struct op){ .out = out }, call);
+    return run_op(comm, (struct op){ .out = out }, call);
 }
 
 enum pli_err pli_agree_iagree(struct pli_comm *comm, int *flag, struct pli_request **request_out)

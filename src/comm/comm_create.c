@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators for a group that every member names. Those outside have no part in it: the members
+// MPI_Comm_create and MPI_Comm_create_group. Processes outside the group take no part: the members
 // agree on the context among themselves, whether or not the call is collective over the parent.
 #include "comm/comm_create.h"
 

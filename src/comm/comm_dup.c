@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of communicators. The context is one broadcast of a few bytes from the first member; an
-// intercommunicator's two leaders exchange theirs before.
+// MPI_Comm_dup and its variants. The first member broadcasts the context; the two leaders of an
+// intercommunicator exchange theirs before.
 #include "comm/comm_dup.h"
 #include "base/cpu.h"
 
@@ -124,8 +124,8 @@ static void plan_contexts(struct pli_sched *s, struct pli_comm *comm, uint64_t c
     plan_bcast(s, comm->local, contexts, 2 * sizeof contexts[0]);
 }
 
-// The attributes are copied now, the contexts come later, straight into the new communicator. When
-// that copy fails the exchange goes on without a result, for the sake of the others.
+// The attributes are copied now; the contexts come later and are written into the new communicator.
+// If copying fails, the exchange goes on without a result, so that the other members do not wait.
 static enum pli_err idup(struct pli_comm *comm, bool with_hints, struct pli_comm **out,
                          struct pli_request **request_out)
 {

@@ -27,7 +27,7 @@ static enum pli_err check(const struct pli_comm *c)
 enum pli_err pli_comm_free_free(struct pli_comm *comm)
 {
     enum pli_err err = check(comm);
-    if (err == PLI_OK && comm->is_span) { // IMPI wants it
+    if (err == PLI_OK && comm->is_span) { // the IMPI standard requires a message
         err = comm->is_inter ? pli_intercomm_impi_leave(comm) : pli_coll_barrier(comm);
     }
     if (err == PLI_OK && comm->attrs != NULL) {
@@ -41,8 +41,8 @@ enum pli_err pli_comm_free_free(struct pli_comm *comm)
     return err;
 }
 
-// Whether some members are endpoints that were made for them, of which a process may have several.
-// All members see the same.
+// Whether members are endpoints of MPI_Comm_create_endpoints, of which a process may have several.
+// All members get the same answer.
 static bool has_endpoints(const struct pli_group *g)
 {
     for (int i = 0; i < g->n_run; i++) {
@@ -64,8 +64,8 @@ enum pli_err pli_comm_free_disconnect(struct pli_comm *comm)
         pli_progress_step(&w);
     }
     pli_progress_end(&w);
-    // Freeing has one; members that died are not waited for; and one thread may call in turn for
-    // all endpoints of its process, as with MPI_Comm_free.
+    // No barrier here where pli_comm_free_free has one, after failures, and with endpoints, since
+    // one thread may disconnect all endpoints of its process in turn, as with MPI_Comm_free.
     bool may_wait = !comm->is_span && !pli_comm_is_stopped(comm) && !has_endpoints(comm->group) &&
                     !has_endpoints(comm->remote);
     err = may_wait ? pli_coll_barrier(comm) : PLI_OK;

@@ -7,11 +7,11 @@
 
 struct pli_comm;
 
-// Local: the object goes when the last operation on it ends. When a delete callback fails the
-// communicator stays.
+// Local: the object is freed when the last operation on it has completed. If a delete callback
+// fails the communicator stays.
 enum pli_err pli_comm_free_free(struct pli_comm *comm);
 
-// Waits for operations that the user let go of, and for the other members.
+// Waits for operations whose requests the program freed, and for the other members.
 enum pli_err pli_comm_free_disconnect(struct pli_comm *comm);
 
 #endif

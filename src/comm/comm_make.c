@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Children of communicators and the agreement on their contexts.
+// Makes communicators from a parent, with the agreement on their contexts.
 #include "comm/comm_make.h"
 
 #include "comm/impi_cid.h"
@@ -57,8 +57,8 @@ static int parent_rank(const struct pli_comm *parent, const struct pli_group *gr
     return pli_group_rank_of(parent->group, pli_group_at(group, rank));
 }
 
-// Down a binomial tree from the group's first member, over the parent's set-up channel. Messages of
-// one tag between two processes keep their order, and so do the agreements they belong to.
+// Broadcast in a binomial tree from the group's first member, over the parent's set-up channel.
+// Messages of one tag between two processes keep their order, so concurrent agreements do not mix.
 static enum pli_err agree(struct pli_comm *parent, const struct pli_group *group, int tag,
                           uint64_t *context_out)
 {
@@ -98,7 +98,7 @@ enum pli_err pli_comm_make_sub(struct pli_comm *parent, struct pli_group *group,
                                struct pli_comm **out)
 {
     uint64_t context;
-    enum pli_err err = tag == PLI_SETUP_CREATE && pli_request_is_mortal
+    enum pli_err err = tag == PLI_SETUP_CREATE && pli_request_may_be_withdrawn
                            ? pli_failure_enter("the making of a communicator", parent)
                            : PLI_OK;
     err = err == PLI_OK ? agree(parent, group, tag, &context) : err;

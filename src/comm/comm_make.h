@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every constructor of communicators needs: a child of a parent, and the agreement on its
-// context among its members alone.
+// What every constructor of communicators needs: a new communicator with the properties of its
+// parent, and the agreement on its context among its members.
 #ifndef PLI_COMM_COMM_MAKE_H
 #define PLI_COMM_COMM_MAKE_H
 
@@ -13,8 +13,13 @@ struct pli_comm;
 struct pli_datatype;
 struct pli_group;
 
-// Tags on a communicator's set-up channel that are not a user's: those are 0 and more.
-enum { PLI_SETUP_CREATE = -16, PLI_SETUP_TRADE = -17, PLI_SETUP_MOVE = -18, PLI_SETUP_LEAD = -64 };
+// The library's tags on a communicator's set-up channel; tags from the program are 0 or more.
+enum {
+    PLI_SETUP_CREATE = -16,
+    PLI_SETUP_EXCHANGE = -17,
+    PLI_SETUP_REORDER = -18,
+    PLI_SETUP_LEADER = -64
+};
 
 // A communicator in which the parent's endpoint is the member, with the parent's error handler.
 // remote: NULL for an intracommunicator. Local. Context: any thread.
@@ -32,8 +37,7 @@ enum pli_err pli_comm_make_inter(struct pli_comm *parent, struct pli_group *grou
 enum pli_err pli_comm_make_sub(struct pli_comm *parent, struct pli_group *group, int tag,
                                struct pli_comm **out);
 
-// The same where all members of the parent call, those outside of the group too: *out is left alone
-// for them.
+// The same where all members of the parent call; *out is not written for callers outside the group.
 enum pli_err pli_comm_make_all(struct pli_comm *parent, struct pli_group *group,
                                struct pli_comm **out);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Splitting: one allgather of (color, key, a proposed context) and each rank knows its own child,
-// the child's leader and with it the context: there is no second round.
+// MPI_Comm_split: from one allgather of (color, key, a proposed context) each rank knows the
+// members of its new communicator and, from its first member, the context; there is no second
+// round.
 #include "comm/comm_split.h"
 
 #include "coll/coll.h"
@@ -18,9 +19,9 @@ enum { ON_STACK = 64 };
 
 struct vote {
     int64_t color;
-    uint64_t context, local_context; // proposals, for the case that the voter leads
+    uint64_t context, local_context; // proposals, used if this rank is the first member
     int32_t key;
-    int32_t rank; // sent: whether the voter asks for more; then, for the order, its rank
+    int32_t rank; // sent: whether the rank asks for more; received: its rank, for sorting
 };
 _Static_assert(sizeof(struct vote) == 32, "crosses processes");
 
@@ -64,7 +65,7 @@ static enum pli_err group_of(const struct vote votes[], int n, const struct pli_
 static enum pli_err split_intra(struct pli_comm *comm, struct vote votes[], int64_t color,
                                 struct pli_comm **out)
 {
-    if (color == PLI_FORK_SPLIT_NOWHERE) {
+    if (color == PLI_COMM_SPLIT_NO_COLOR) {
         return PLI_OK;
     }
     struct pli_group *group;
@@ -77,7 +78,8 @@ static enum pli_err split_intra(struct pli_comm *comm, struct vote votes[], int6
     return err;
 }
 
-// The leaders also exchange the votes of their sides. All take part, also those of no color.
+// The leaders also exchange the votes of their groups. All ranks take part, also those without
+// color.
 static enum pli_err split_inter(struct pli_comm *comm, struct vote votes[], int64_t color,
                                 struct pli_comm **out)
 {
@@ -85,7 +87,7 @@ static enum pli_err split_inter(struct pli_comm *comm, struct vote votes[], int6
     struct pli_group *group = NULL, *remote = NULL;
     size_t len = (size_t)comm->size * sizeof *votes;
     enum pli_err err = pli_leader_exchange_inter(comm, votes, len, &t);
-    if (err != PLI_OK || color == PLI_FORK_SPLIT_NOWHERE) {
+    if (err != PLI_OK || color == PLI_COMM_SPLIT_NO_COLOR) {
         free(t.mine);
         return err;
     }
@@ -156,12 +158,12 @@ enum pli_err pli_comm_split_by(struct pli_comm *comm, int64_t color, int key, st
 
 enum pli_err pli_comm_split_split(struct pli_comm *comm, int color, int key, struct pli_comm **out)
 {
-    // A bad color takes part all the same, so that the others are not left waiting.
+    // A rank with a wrong color takes part all the same, so that the others do not wait for it.
     bool is_somewhere = color >= 0;
     enum pli_err err =
         comm->is_span && !comm->is_inter
             ? pli_impi_cid_split(comm, color, key, out)
-            : pli_comm_split_by(comm, is_somewhere ? color : PLI_FORK_SPLIT_NOWHERE, key, out);
+            : pli_comm_split_by(comm, is_somewhere ? color : PLI_COMM_SPLIT_NO_COLOR, key, out);
     if (err == PLI_OK && !is_somewhere && color != MPI_UNDEFINED) {
         err = pli_fail(PLI_ERR_ARG, "argument color is %d, but must be 0 or more, or MPI_UNDEFINED",
                        color);

@@ -10,16 +10,16 @@
 
 struct pli_comm;
 
-#define PLI_FORK_SPLIT_NOWHERE INT64_MIN // a color that belongs to no child
+#define PLI_COMM_SPLIT_NO_COLOR INT64_MIN // the rank gets no communicator
 
 enum pli_err pli_comm_split_split(struct pli_comm *comm, int color, int key, struct pli_comm **out);
 
-// The same with wide colors: one child per color, ordered by key and then rank. *out is NULL for
-// PLI_FORK_SPLIT_NOWHERE and, on an intercommunicator, for a color of one side only.
+// The same with 64-bit colors: one communicator per color, ordered by key and then rank. *out is
+// NULL for PLI_COMM_SPLIT_NO_COLOR and, on an intercommunicator, for a color of one group only.
 enum pli_err pli_comm_split_by(struct pli_comm *comm, int64_t color, int key,
                                struct pli_comm **out);
 
-// The same; *any_out: whether any rank of the local group asked for something more.
+// The same; *any_out: whether any rank of the local group set its flag.
 enum pli_err pli_comm_split_ask(struct pli_comm *comm, int64_t color, int key, bool asks,
                                 bool *any_out, struct pli_comm **out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Splitting by what processes share: memory, a piece of hardware, a process set.
+// MPI_Comm_split_type: splits by what processes share: memory, a piece of hardware, a process set.
 #include "comm/comm_split_type.h"
 
 #include "boot/boot.h"
@@ -35,8 +35,8 @@ static bool is_together(const struct pli_locality *a, const struct pli_locality 
 // The first rank that shares the caller's piece of a level, as a color.
 static int64_t piece_color(const struct pli_locality all[], int me, int level)
 {
-    if (all[me].node == PLI_LOCALITY_NOBODY || all[me].at[level] == PLI_LOCALITY_ANY) {
-        return PLI_FORK_SPLIT_NOWHERE;
+    if (all[me].node == PLI_LOCALITY_NO_NODE || all[me].at[level] == PLI_LOCALITY_ANY) {
+        return PLI_COMM_SPLIT_NO_COLOR;
     }
     int first = 0;
     while (!is_together(&all[first], &all[me], level)) {
@@ -51,7 +51,7 @@ static bool is_divided(const struct pli_locality all[], int n, int level)
     const struct pli_locality *first = NULL;
     bool has_some = false, has_others = false;
     for (int i = 0; i < n; i++) {
-        if (all[i].node == PLI_LOCALITY_NOBODY) {
+        if (all[i].node == PLI_LOCALITY_NO_NODE) {
             continue;
         }
         first = first == NULL ? &all[i] : first;
@@ -74,7 +74,7 @@ static int64_t children(const struct pli_locality all[], int n, int level, struc
     int n_row = 0;
     int64_t sum = 0, run = 0;
     for (int i = 0; i < n; i++) {
-        if (all[i].node != PLI_LOCALITY_NOBODY && all[i].at[level] != PLI_LOCALITY_ANY) {
+        if (all[i].node != PLI_LOCALITY_NO_NODE && all[i].at[level] != PLI_LOCALITY_ANY) {
             rows[n_row++] = (struct piece){ all[i].node, all[i].at[level] };
         }
     }
@@ -124,8 +124,8 @@ static bool is_set(int type, struct pli_info *info, const char *name)
     return type == MPI_COMM_TYPE_RESOURCE_GUIDED && pset != NULL && strcasecmp(pset, name) == 0;
 }
 
-// By pieces of hardware. level: PIECES for the largest that divide; the info object then learns
-// which they were.
+// Split by pieces of hardware. level: PIECES for the largest that divide the communicator; the info
+// object then gets their name.
 static enum pli_err split_pieces(struct pli_comm *comm, int level, int key, struct pli_info *info,
                                  struct pli_comm **out)
 {
@@ -138,7 +138,7 @@ static enum pli_err split_pieces(struct pli_comm *comm, int level, int key, stru
     if (is_free) {
         err = find_level(all, comm->size, &level);
     }
-    int64_t color = level >= 0 ? piece_color(all, comm->rank, level) : PLI_FORK_SPLIT_NOWHERE;
+    int64_t color = level >= 0 ? piece_color(all, comm->rank, level) : PLI_COMM_SPLIT_NO_COLOR;
     free(all);
     enum pli_err split_err = pli_comm_split_by(comm, color, key, out); // whatever happened here
     err = err == PLI_OK ? split_err : err;
@@ -148,12 +148,13 @@ static enum pli_err split_pieces(struct pli_comm *comm, int level, int key, stru
     return err;
 }
 
-// What the arguments ask for: a level, or one of the words; *color_out where that is enough.
-static int judge(const struct pli_comm *comm, int type, struct pli_info *info, int64_t *color_out)
+// What the arguments ask for: a level or NONE, PIECES, UNKNOWN; *color_out where a color is enough.
+static int choose_level(const struct pli_comm *comm, int type, struct pli_info *info,
+                        int64_t *color_out)
 {
     const char *what = pli_info_find(info, hw_key), *pset = pli_info_find(info, pset_key);
     bool is_shared = type == MPI_COMM_TYPE_SHARED;
-    *color_out = PLI_FORK_SPLIT_NOWHERE; // unknown sets and kinds of hardware give MPI_COMM_NULL
+    *color_out = PLI_COMM_SPLIT_NO_COLOR; // unknown sets and kinds of hardware give MPI_COMM_NULL
     if (type == MPI_COMM_TYPE_HW_UNGUIDED) {
         return PIECES;
     }
@@ -163,13 +164,13 @@ static int judge(const struct pli_comm *comm, int type, struct pli_info *info, i
     if (type == MPI_COMM_TYPE_RESOURCE_GUIDED && pset != NULL) {
         if (is_set(type, info, "mpi://SELF")) {
             *color_out = comm->rank;
-        } else if (is_set(type, info, "mpi://WORLD")) { // the job that started together
+        } else if (is_set(type, info, "mpi://WORLD")) { // the processes that were started together
             *color_out = (int64_t)(pli_boot.job & INT64_MAX);
         }
         return NONE;
     }
     if (is_shared || (what != NULL && strcmp(what, "mpi_shared_memory") == 0)) {
-        *color_out = (int64_t)(pli_locality_node() & INT64_MAX); // never PLI_FORK_SPLIT_NOWHERE
+        *color_out = (int64_t)(pli_locality_node() & INT64_MAX); // never PLI_COMM_SPLIT_NO_COLOR
         return NONE;
     }
     int level = what != NULL ? pli_locality_level(what) : UNKNOWN;
@@ -179,10 +180,10 @@ static int judge(const struct pli_comm *comm, int type, struct pli_info *info, i
 static enum pli_err split_here(struct pli_comm *comm, int type, int key, struct pli_info *info,
                                struct pli_comm **out)
 {
-    // Ranks that stay out do not know what the others ask for, and must keep step with them.
+    // Ranks with MPI_UNDEFINED do not know what the others ask for, but must make the same calls.
     int64_t color;
     bool any;
-    int level = judge(comm, type, info, &color);
+    int level = choose_level(comm, type, info, &color);
     enum pli_err err = pli_comm_split_ask(comm, color, key, level != NONE, &any, out);
     if (err != PLI_OK || !any) {
         return err;
@@ -190,7 +191,7 @@ static enum pli_err split_here(struct pli_comm *comm, int type, int key, struct 
     return split_pieces(comm, level, key, info, out);
 }
 
-// The ranks of this job, in a communicator of their own.
+// A communicator of the ranks of this job.
 static enum pli_err make_job(struct pli_comm *comm, struct pli_comm **out)
 {
     struct pli_group_build b;
@@ -212,14 +213,14 @@ static enum pli_err make_job(struct pli_comm *comm, struct pli_comm **out)
 }
 
 // Jobs share neither memory nor, as far as they know, hardware: each finds out by itself which of
-// its ranks belong together, and then all are split by the first of those, as IMPI has
-// MPI_Comm_split.
+// its ranks belong together. Then all ranks are split by the first rank of each such group, as IMPI
+// defines MPI_Comm_split.
 static enum pli_err split_jobs(struct pli_comm *comm, int type, int key, struct pli_info *info,
                                struct pli_comm **out)
 {
     enum { EVERYBODY = INT_MAX }; // no rank
     struct pli_comm *job = NULL, *piece = NULL;
-    bool is_free = type == MPI_COMM_TYPE_HW_UNGUIDED; // machines are what divides several of them
+    bool is_free = type == MPI_COMM_TYPE_HW_UNGUIDED; // several jobs are divided by machines
     int color = -1;
     enum pli_err err = make_job(comm, &job);
     if (err == PLI_OK) {

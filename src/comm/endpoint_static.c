@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_COMM_ENDPOINTS. Its value in the table of predefined handles stays empty, so that looking up
-// any other handle costs nothing more; only a lookup that finds nothing there comes here and asks
-// which endpoint the thread is attached to.
+// MPI_COMM_ENDPOINTS. Its entry in the table of predefined handles stays empty, so looking up any
+// other handle costs nothing more; only a lookup that finds nothing there gets here and asks which
+// endpoint the thread is attached to.
 #include "comm/endpoint_static.h"
 
 #include "msg/endpoint.h"
@@ -46,7 +46,7 @@ enum pli_err pli_endpoint_static_delete_attrs(void)
     enum pli_err err = PLI_OK;
     int was = mine;
     for (int i = 0; i < n_comm && err == PLI_OK; i++) {
-        mine = i; // callbacks get the handle that all share
+        mine = i; // callbacks get the handle that all endpoints share
         err = pli_attr_delete_all(&comms[i]->obj);
     }
     mine = was;

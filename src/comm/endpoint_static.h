@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoints made when MPI is initialised: MPI_COMM_ENDPOINTS, one handle for all of them. Which of
-// them a thread means it says by attaching.
+// Endpoints that are made when MPI is initialised: MPI_COMM_ENDPOINTS is one handle for all of
+// them, and means the endpoint that the calling thread is attached to.
 #ifndef PLI_COMM_ENDPOINT_STATIC_H
 #define PLI_COMM_ENDPOINT_STATIC_H
 
@@ -13,14 +13,14 @@ struct pli_comm;
 // Collective over the world: make MPI_COMM_ENDPOINTS with count ranks of this process, the first of
 // them its own. why: as in pli_endpoints_create. Context: start-up only.
 enum pli_err pli_endpoint_static_open(struct pli_comm *world, int count, enum pli_err why);
-// First drop the attributes, while everything still works; then all of it. Nothing happens when it
-// was not opened. Context: the thread that finalises; no other uses the endpoints any more.
+// First delete the attributes, while MPI still works; then close. Nothing happens if it was not
+// opened. Context: the thread that finalises; no other thread uses the endpoints any more.
 enum pli_err pli_endpoint_static_delete_attrs(void);
 void pli_endpoint_static_close(void);
 
 // The communicator that a handle means in the calling thread and in no other, or NULL.
 struct pli_comm *pli_endpoint_static_mine(const void *h) __attribute__((cold));
-// Why MPI_COMM_ENDPOINTS means nothing in the calling thread; not to be asked before MPI_Init.
+// Why MPI_COMM_ENDPOINTS cannot be used in the calling thread. Context: after MPI_Init.
 enum pli_err pli_endpoint_static_why(void);
 bool pli_endpoint_static_is(
     const struct pli_comm *comm); // one of the communicators behind the handle

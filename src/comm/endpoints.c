@@ -24,17 +24,17 @@
 #include <limits.h>
 #include <stdlib.h>
 
-// What a member of the parent sends to the others.
+// What a member of the parent communicator sends to the others.
 struct offer {
     uint64_t context; // proposed; the first member's counts
     int32_t n;        // endpoints
-    int32_t why;      // enum pli_err: it cannot take part
+    int32_t why;      // enum pli_err: why it cannot take part
     uint32_t first;   // numbers of those that are new
     uint16_t n_lane;
-    uint16_t has_own; // the first is the member's own endpoint and not new
+    uint16_t has_own; // the first endpoint is the parent's and not new
 };
 
-// What all members have sent: those of the local group and, of an intercommunicator, of the other.
+// What all members have sent: those of the local and, of an intercommunicator, the remote group.
 struct offers {
     struct offer *near, *far; // far: NULL of an intracommunicator
     uint64_t context, local_context;
@@ -65,11 +65,11 @@ static void release_all(struct pli_endpoint **eps, int n)
     free(eps);
 }
 
-// What an endpoint and its handle take, and how often it is looked whether there is still room.
+// The memory of an endpoint and its handle, and after how many the free memory is checked again.
 enum { BYTES_EACH = 1024, LOOK_EVERY = 16384 };
 
-// Refuse what would end in the kernel's killing processes. Others take memory at the same time, so
-// this is asked again on the way.
+// Refuse numbers for which the kernel would run out of memory and kill processes. Other processes
+// allocate at the same time, so this is checked again on the way.
 static enum pli_err check_memory(int n, uint32_t n_left)
 {
     uint64_t need = (uint64_t)n_left * BYTES_EACH, left = pli_memory_left();
@@ -82,7 +82,7 @@ static enum pli_err check_memory(int n, uint32_t n_left)
                           (unsigned long long)(left >> 20));
 }
 
-// The memory of the handles, before the endpoints are announced: later nothing may fail.
+// Allocate the handles before the endpoints are announced: after that nothing may fail.
 static enum pli_err reserve_handles(int n, bool is_inter)
 {
     size_t n_comm = is_inter ? 2 * (size_t)n : (size_t)n, n_group = is_inter ? 3 * n_comm : n_comm;
@@ -92,7 +92,7 @@ static enum pli_err reserve_handles(int n, bool is_inter)
                : pli_fail(PLI_ERR_NOMEM, "no memory for the handles of %d endpoints", n);
 }
 
-// My endpoints; on failure there are none.
+// Make the endpoints of this process; on failure none are left.
 static enum pli_err make_eps(struct pli_comm *parent, struct offer *mine,
                              struct pli_endpoint ***out)
 {
@@ -128,8 +128,8 @@ static enum pli_err make_eps(struct pli_comm *parent, struct offer *mine,
     return PLI_OK;
 }
 
-// Whether all of one group could take part and together are not too many. me: the caller's rank
-// there, which has said what is wrong itself; -1: it is the other group.
+// Whether all members of one group can take part and their endpoints are not too many. me: the
+// caller's rank in it, whose own error was reported already; -1: the remote group.
 static enum pli_err check(const struct offer *offers, int n, int me, const struct pli_comm *parent,
                           int64_t *total_out)
 {
@@ -173,7 +173,7 @@ static void add_run(struct pli_group_build *b, uint64_t proc, uint32_t first, in
         b, (struct pli_group_run){ .first = { proc, first }, .ep_step = step, .n = n });
 }
 
-// The endpoints of a group whose members have sent these offers.
+// The group of the endpoints that these offers announce.
 static enum pli_err make_group(const struct offer *offers, const struct pli_group *of,
                                const struct pli_comm *parent, struct pli_group **out)
 {
@@ -199,7 +199,7 @@ static enum pli_err make_group(const struct offer *offers, const struct pli_grou
     return pli_group_build_finish(&b, parent->session, parent->group->me, out);
 }
 
-// Endpoints of a group on this host.
+// The number of endpoints of a group that are on this host.
 static int64_t count_here(const struct offer *offers, const struct pli_group *of)
 {
     int64_t n = 0;
@@ -217,7 +217,7 @@ static bool is_oversubscribed(const struct offers *all, const struct pli_comm *p
            pli_proc.boot->node.header->n_core;
 }
 
-// What all handles of the call have in common.
+// What all handles that one call makes have in common.
 struct shape {
     struct pli_comm *parent;
     struct pli_group *group, *remote; // remote: NULL of an intracommunicator
@@ -257,7 +257,7 @@ static enum pli_err make_comm(const struct shape *s, struct pli_endpoint *ep, st
     return PLI_OK;
 }
 
-// One handle for every endpoint of mine; takes the endpoints over.
+// Make one handle for every endpoint of this process; takes the endpoints over.
 static enum pli_err make_comms(const struct shape *s, struct pli_endpoint **eps, int n,
                                struct pli_comm *out[])
 {
@@ -266,7 +266,7 @@ static enum pli_err make_comms(const struct shape *s, struct pli_endpoint **eps,
     for (; made < n && err == PLI_OK; made += err == PLI_OK) {
         err = make_comm(s, eps[made], &out[made]);
         if (err == PLI_OK) {
-            eps[made] = NULL; // the communicator's now
+            eps[made] = NULL; // now it belongs to the communicator
         }
     }
     for (int i = 0; err != PLI_OK && i < made; i++) {
@@ -286,7 +286,7 @@ static enum pli_err build(struct pli_comm *parent, const struct offers *all, uin
         for (int i = 0; i < n; i++) {
             eps[i]->is_crowding = true;
         }
-        atomic_fetch_add_explicit(&pli_proc.n_crowd, n, memory_order_relaxed);
+        atomic_fetch_add_explicit(&pli_proc.n_oversubscribed, n, memory_order_relaxed);
     }
     struct shape s = { .parent = parent,
                        .context = all->context,
@@ -304,7 +304,7 @@ static enum pli_err build(struct pli_comm *parent, const struct offers *all, uin
     return err;
 }
 
-// All members learn what each has, and which contexts the new communicator has.
+// Exchange the offers of all members, and the contexts of the new communicator.
 static enum pli_err exchange(struct pli_comm *parent, const struct offer *mine, struct offers *all)
 {
     struct pli_datatype *byte = pli_comm_make_byte();

@@ -21,14 +21,15 @@ enum pli_err pli_endpoints_create(struct pli_comm *parent, int n, struct pli_inf
 enum pli_err pli_endpoints_create_more(struct pli_comm *parent, int n, enum pli_err why,
                                        struct pli_comm *out[]);
 
-// The calling thread uses the communicator's endpoint from now on, or no more.
+// MPI_Comm_attach and MPI_Comm_detach: the calling thread uses the communicator's endpoint from now
+// on, or no longer.
 enum pli_err pli_endpoints_attach(struct pli_comm *comm);
 enum pli_err pli_endpoints_detach(struct pli_comm *comm);
 
 // The rank in MPI_COMM_WORLD of the process that a rank lives in: MPIX_Comm_get_process. Local.
 enum pli_err pli_endpoints_process(struct pli_comm *comm, int rank, int *process_out);
 
-// How many endpoints of this process can be driven at once without getting in each other's way.
+// How many endpoints of this process can be used at once without sharing a lane.
 enum pli_err pli_endpoints_best(struct pli_comm *comm, int *n_out);
 
 #endif

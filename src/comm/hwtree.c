@@ -68,7 +68,7 @@ static enum pli_err bind_calls(void *lib)
     return PLI_OK;
 }
 
-// The library stays in the process: it is small, and its like may be used by the program too.
+// The library stays loaded: it is small, and the program may use it too.
 static enum pli_err open_library(void)
 {
     static void *lib;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The machine as hwloc knows it. hwloc is loaded into the process, and the machine looked at, with
-// the first question; a program that asks none pays nothing. hwloc's variables (HWLOC_XMLFILE,
-// HWLOC_SYNTHETIC, HWLOC_COMPONENTS) count as they do everywhere.
+// The hardware tree of the machine from hwloc. hwloc is loaded, and the machine read, when the tree
+// is first needed; a program that never needs it pays nothing. hwloc's environment variables
+// (HWLOC_XMLFILE, HWLOC_SYNTHETIC, HWLOC_COMPONENTS) have their usual effect.
 #ifndef PLI_COMM_HWTREE_H
 #define PLI_COMM_HWTREE_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Be ready for the questions below; at once when we are. An error says what is missing.
+// Load hwloc and read the machine, unless that was done. An error says what is missing.
 // Context: any thread; takes milliseconds the first time.
 enum pli_err pli_hwtree_load(void);
 
@@ -22,7 +22,7 @@ bool pli_hwtree_has(enum pli_locality_level level);
 // PLI_LOCALITY_ANY where it lies in none or in several. Context: loaded, any thread.
 enum pli_err pli_hwtree_find(const uint64_t mask[], uint32_t n_word, uint32_t at_out[PLI_N_PLACE]);
 
-// Forget the machine. Context: no other thread asks.
+// Free the tree. Context: no other thread uses it.
 void pli_hwtree_unload(void);
 
 #endif

@@ -15,13 +15,13 @@ struct pli_group;
 // IMPI's way of counting knows no threads.
 enum pli_err pli_impi_cid_agree(struct pli_comm *parent, uint64_t *context_out);
 
-// Its parts: the largest of all members of an intracommunicator, spanning or not; `n` more than the
-// largest of all concerned, of which the first is named; the context that has this number.
+// Its steps: the largest number of all members of an intracommunicator, spanning or not; n numbers
+// above the largest of all, of which the first is returned; the context that has a number.
 enum pli_err pli_impi_cid_max(struct pli_comm *comm, uint64_t *max_out);
 enum pli_err pli_impi_cid_take(uint64_t max, unsigned n, uint64_t *cid_out);
 uint64_t pli_impi_cid_context(uint64_t cid);
 
-// MPI_Comm_split with what IMPI exchanges: colors and keys as integers, then a context.
+// MPI_Comm_split with the messages that IMPI defines: colors and keys as integers, then a context.
 enum pli_err pli_impi_cid_split(struct pli_comm *comm, int color, int key, struct pli_comm **out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holds the function of the room above that initialises MPI; the UPC runtime allows its use.
+// Calls the function that initialises MPI, which the room above sets and the UPC runtime allows.
 #include "comm/implicit_init.h"
 
 #include <mpi.h>

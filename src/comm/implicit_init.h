@@ -8,10 +8,10 @@
 // Sets the function that initialises MPI unless that was done; it returns false when it was, or
 // failed. Context: start-up only.
 void pli_implicit_init_on_use(bool (*fn)(void));
-// This program may do so. Context: start-up only; one thread calls MPI.
+// Allow it in this program. Context: start-up only; one thread calls MPI.
 void pli_implicit_init_allow(void);
 
-// A handle that names nothing: true: it was a predefined communicator, and names something now.
+// Called for a handle without object. True: it was a predefined communicator, which now exists.
 bool pli_implicit_init_by(const void *handle) __attribute__((cold));
 // Whether MPI was initialised that way.
 bool pli_implicit_init_has(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intercommunicators: each group's leader offers a context and describes its group; of two offers
-// that of the leader with the smaller identity counts.
+// Makes intercommunicators: the leader of each group sends an offer, a context and the members of
+// its group. The context of the leader with the smaller identity is used.
 #include "comm/intercomm.h"
 
 #include "comm/comm_make.h"
@@ -34,7 +34,7 @@ bool pli_intercomm_is_low(const struct pli_comm *inter)
     return is_before(pli_group_at(inter->group, 0), pli_group_at(inter->remote, 0));
 }
 
-// What a leader says; group: NULL when the other side knows the members. Freed by the caller.
+// The offer of a leader; group: NULL if the other group knows the members. Freed by the caller.
 static enum pli_err make_offer(struct pli_id leader, const struct pli_group *group, int high,
                                struct offer **out, size_t *len_out)
 {
@@ -57,7 +57,7 @@ static enum pli_err make_offer(struct pli_id leader, const struct pli_group *gro
     return PLI_OK;
 }
 
-// The other side's offer, or NULL when it is not what was agreed.
+// The offer of the other leader, or NULL if it is malformed.
 static const struct offer *their_offer(const struct pli_leader_exchange *t)
 {
     const struct offer *o = (const struct offer *)t->theirs;
@@ -97,7 +97,7 @@ enum pli_err pli_intercomm_check_disjoint(struct pli_group *a, struct pli_group 
     return err;
 }
 
-// From both offers the communicator; `group` is the local one.
+// Make the communicator from both offers; `group` is the local group.
 static enum pli_err build(struct pli_comm *parent, struct pli_group *group,
                           const struct pli_leader_exchange *t, struct pli_comm **out)
 {
@@ -144,8 +144,9 @@ static enum pli_err check_leader(const struct pli_comm *local, MPI_Comm h, int f
     return PLI_OK;
 }
 
-// A group inside this job: all of it hear what the leaders say, and whether one is to be made as
-// IMPI has it, since the other group or the leaders' communicator spans jobs. Else it is made.
+// The local group is inside this job: all of it get what the leaders exchange, and whether the
+// intercommunicator is made by IMPI's rules, since the other group or the leaders' communicator
+// spans jobs. If not, it is made here.
 static enum pli_err propose(struct pli_comm *local, int leader,
                             const struct pli_intercomm_lead *lead, bool *is_span_out,
                             struct pli_comm **out)
@@ -171,8 +172,8 @@ static enum pli_err propose(struct pli_comm *local, int leader,
     return err;
 }
 
-// A group that spans jobs, whose leader says so to one with which it shares a communicator inside
-// this job.
+// The local group spans jobs; its leader tells the other leader, with which it shares a
+// communicator inside this job.
 static enum pli_err warn_leader(const struct pli_comm *local, int leader,
                                 const struct pli_intercomm_lead *lead)
 {
@@ -203,7 +204,7 @@ enum pli_err pli_intercomm_create(struct pli_comm *local, int local_leader, MPI_
                         local_leader, pli_comm_say(local), local->size);
     }
     // A user's tag is mapped to a number below the library's own.
-    int setup = tag <= PLI_TAG_UB + PLI_SETUP_LEAD ? PLI_SETUP_LEAD - tag : INT32_MIN;
+    int setup = tag <= PLI_TAG_UB + PLI_SETUP_LEADER ? PLI_SETUP_LEADER - tag : INT32_MIN;
     struct pli_intercomm_lead lead = { .far = remote_leader, .tag = tag, .setup = setup };
     if (local->rank == local_leader) {
         lead.why = check_leader(local, peer, remote_leader, &lead.peer);
@@ -228,7 +229,7 @@ enum pli_err pli_intercomm_join(struct pli_comm *local, int leader, struct pli_c
     }
     struct pli_leader_exchange t;
     enum pli_err err =
-        pli_leader_exchange(local, leader, via, far, PLI_SETUP_LEAD, offer, len, why, &t);
+        pli_leader_exchange(local, leader, via, far, PLI_SETUP_LEADER, offer, len, why, &t);
     free(offer);
     if (err == PLI_OK) {
         err = build(local, local->group, &t, out);
@@ -238,8 +239,8 @@ enum pli_err pli_intercomm_join(struct pli_comm *local, int leader, struct pli_c
 }
 
 // The first members of an intercommunicator's groups exchange their flags and contexts.
-static enum pli_err trade_offers(struct pli_comm *inter, const struct pli_group *group, int high,
-                                 struct pli_leader_exchange *t)
+static enum pli_err exchange_offers(struct pli_comm *inter, const struct pli_group *group, int high,
+                                    struct pli_leader_exchange *t)
 {
     struct offer *offer = NULL;
     size_t len = 0;
@@ -255,7 +256,7 @@ enum pli_err pli_intercomm_of_groups(struct pli_comm *inter, struct pli_group *g
                                      struct pli_comm **out)
 {
     struct pli_leader_exchange t;
-    enum pli_err err = trade_offers(inter, group, 0, &t);
+    enum pli_err err = exchange_offers(inter, group, 0, &t);
     if (err == PLI_OK) {
         err = build(inter, group, &t, out);
         free(t.mine);
@@ -269,7 +270,7 @@ enum pli_err pli_intercomm_contexts(struct pli_comm *inter, uint64_t contexts_ou
         return pli_intercomm_impi_dup(inter, contexts_out);
     }
     struct pli_leader_exchange t;
-    enum pli_err err = trade_offers(inter, NULL, 0, &t);
+    enum pli_err err = exchange_offers(inter, NULL, 0, &t);
     if (err != PLI_OK) {
         return err;
     }
@@ -295,7 +296,7 @@ static enum pli_err join(struct pli_comm *inter, bool is_first, struct pli_group
     return pli_group_build_finish(&b, inter->group->session, inter->group->me, out);
 }
 
-// Both said the same: the side with the smaller leader goes first.
+// Both groups gave the same `high`: the one with the smaller leader comes first.
 static bool is_first(const struct pli_comm *inter, bool high, bool their_high)
 {
     return high != their_high ? !high : pli_intercomm_is_low(inter);
@@ -305,7 +306,7 @@ static enum pli_err agree_merge(struct pli_comm *inter, bool high, bool *their_h
                                 uint64_t *context_out)
 {
     struct pli_leader_exchange t;
-    enum pli_err err = trade_offers(inter, NULL, high, &t);
+    enum pli_err err = exchange_offers(inter, NULL, high, &t);
     if (err != PLI_OK) {
         return err;
     }

@@ -12,13 +12,13 @@
 struct pli_comm;
 struct pli_group;
 
-// MPI_Intercomm_create; peer and remote_leader count at the leader alone.
+// MPI_Intercomm_create; peer and remote_leader are significant at the leader.
 enum pli_err pli_intercomm_create(struct pli_comm *local, int local_leader, MPI_Comm peer,
                                   int remote_leader, int tag, struct pli_comm **out);
 enum pli_err pli_intercomm_merge(struct pli_comm *inter, int high, struct pli_comm **out);
 
-// MPI_Comm_create on an intercommunicator: between the groups the two sides name. *out is NULL
-// outside them, and everywhere when one is empty.
+// MPI_Comm_create on an intercommunicator: between the groups that the members of its two groups
+// give. *out is NULL outside them, and everywhere if one is empty.
 enum pli_err pli_intercomm_of_groups(struct pli_comm *inter, struct pli_group *group,
                                      struct pli_comm **out);
 
@@ -31,9 +31,9 @@ enum pli_err pli_intercomm_contexts(struct pli_comm *inter, uint64_t contexts_ou
 // Whether the local group is the one whose leader decides, when both propose.
 bool pli_intercomm_is_low(const struct pli_comm *inter);
 
-// The same where the leader has found its partner by itself: rank `far` of `via`, which counts at
-// the leader alone. why: not PLI_OK at a leader that has found no partner; its group then fails
-// with it. Collective over local.
+// The same where the leader has connected to the other one: rank `far` of `via`, significant at the
+// leader. why: the error of a leader that could not connect; its group then fails with it.
+// Collective over local.
 enum pli_err pli_intercomm_join(struct pli_comm *local, int leader, struct pli_comm *via, int far,
                                 enum pli_err why, struct pli_comm **out);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each group finds the largest context in use; its leader sends it to the other one with the ranks
-// in MPI_COMM_WORLD of the group's members, and sends its group what it received.
+// Makes intercommunicators across MPI jobs. Each group finds the largest context in use; its leader
+// sends it to the other leader together with the ranks of the members in MPI_COMM_WORLD, and sends
+// its group what it received.
 #include "comm/intercomm_impi.h"
 
 #include "boot/boot.h"
@@ -22,9 +23,9 @@
 #include <string.h>
 
 enum { HEAD = 8, EACH = 4 };
-#define NOWHERE UINT32_MAX // what stands for a process that is not in MPI_COMM_WORLD
+#define NOWHERE UINT32_MAX // the rank of a process that is not in MPI_COMM_WORLD
 
-// What came from the other side, as bytes; NULL: no memory, or nothing did.
+// What the other leader sent, as bytes; NULL: there is no memory, or nothing came.
 struct heard {
     unsigned char *data;
     int len;
@@ -51,9 +52,9 @@ static enum pli_err no_memory(int len)
     return pli_fail(PLI_ERR_NOMEM, "no memory for %d bytes that two groups exchange", len);
 }
 
-// The leaders' part: with the user's tag on the communicator they share.
-static enum pli_err trade(const struct pli_comm *local, uint64_t max,
-                          const struct pli_intercomm_lead *lead, struct heard *in)
+// The leaders' part: with the program's tag on the communicator they share.
+static enum pli_err exchange_as_leader(const struct pli_comm *local, uint64_t max,
+                                       const struct pli_intercomm_lead *lead, struct heard *in)
 {
     int len;
     unsigned char *mine = describe(local->group, max, &len);
@@ -66,8 +67,8 @@ static enum pli_err trade(const struct pli_comm *local, uint64_t max,
     return err;
 }
 
-// The leader sends its group what it received: the length, or why it failed as a number below any,
-// and the bytes.
+// The leader sends its group what it received: the length and the bytes, or its error as a negative
+// length.
 static enum pli_err spread(struct pli_comm *local, int leader, enum pli_err why, struct heard *in)
 {
     int len = why == PLI_OK ? in->len : (int)why;
@@ -120,7 +121,7 @@ static enum pli_err build(struct pli_comm *local, uint64_t max, const struct hea
     struct pli_group *remote;
     memcpy(&theirs, in->data, HEAD);
     theirs = be64toh(theirs);
-    enum pli_err err = pli_impi_cid_take(theirs > max ? theirs : max, PLI_INTERCOMM_TAKEN, &cid);
+    enum pli_err err = pli_impi_cid_take(theirs > max ? theirs : max, PLI_INTERCOMM_N_CID, &cid);
     if (err == PLI_OK) {
         err = their_group(local, in, &remote);
     }
@@ -143,7 +144,7 @@ enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
     struct heard in = { NULL, 0 };
     enum pli_err why = lead->why, err = pli_impi_cid_max(local, &max);
     if (err == PLI_OK && local->rank == leader && why == PLI_OK) {
-        why = trade(local, max, lead, &in);
+        why = exchange_as_leader(local, max, lead, &in);
     }
     if (err == PLI_OK) {
         err = spread(local, leader, local->rank == leader ? why : PLI_OK, &in);
@@ -170,8 +171,8 @@ struct proposal {
 } __attribute__((packed));
 _Static_assert(sizeof(struct proposal) == 12, "other MPIs send it too");
 
-// The first ranks of both sides exchange `len` bytes, which each then sends to its side.
-static enum pli_err swap(struct pli_comm *inter, int tag, const void *out, void *in, int len)
+// The first ranks of both groups exchange `len` bytes, which each then broadcasts in its group.
+static enum pli_err sendrecv(struct pli_comm *inter, int tag, const void *out, void *in, int len)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
     enum pli_err err = PLI_OK;
@@ -192,7 +193,7 @@ static enum pli_err agree(struct pli_comm *inter, int tag, uint32_t *flag, unsig
         return err;
     }
     mine.max = htobe64(max);
-    err = swap(inter, tag, &mine, &theirs, sizeof mine);
+    err = sendrecv(inter, tag, &mine, &theirs, sizeof mine);
     if (err != PLI_OK) {
         return err;
     }
@@ -216,7 +217,7 @@ enum pli_err pli_intercomm_impi_dup(struct pli_comm *inter, uint64_t contexts_ou
 {
     uint64_t cid = 0;
     uint32_t none = 0;
-    enum pli_err err = agree(inter, PLI_IMPI_TAG_DUP, &none, PLI_INTERCOMM_TAKEN, &cid);
+    enum pli_err err = agree(inter, PLI_IMPI_TAG_DUP, &none, PLI_INTERCOMM_N_CID, &cid);
     contexts_out[0] = pli_impi_cid_context(cid);
     contexts_out[1] = pli_impi_cid_context(cid + 2);
     return err;
@@ -225,5 +226,5 @@ enum pli_err pli_intercomm_impi_dup(struct pli_comm *inter, uint64_t contexts_ou
 enum pli_err pli_intercomm_impi_leave(struct pli_comm *inter)
 {
     enum pli_err err = pli_coll_barrier(inter->local);
-    return err == PLI_OK ? swap(inter, PLI_IMPI_TAG_COMM_FREE, NULL, NULL, 0) : err;
+    return err == PLI_OK ? sendrecv(inter, PLI_IMPI_TAG_COMM_FREE, NULL, NULL, 0) : err;
 }

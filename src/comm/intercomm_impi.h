@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intercommunicators in a job that IMPI joins to others, by the rules that all MPIs in it keep.
+// Intercommunicators in a job that IMPI joins to others, by rules that all MPIs in it follow.
 // [docs/design/impi.md]
 #ifndef PLI_COMM_INTERCOMM_IMPI_H
 #define PLI_COMM_INTERCOMM_IMPI_H
@@ -11,17 +11,17 @@
 
 struct pli_comm;
 
-enum { PLI_INTERCOMM_TAKEN = 4 }; // numbers: a pair between the groups, a pair inside each
+enum { PLI_INTERCOMM_N_CID = 4 }; // numbers used: a pair between the groups, a pair inside each
 
-// What the leader brings to a new intercommunicator; other members: all empty.
+// What the leader knows about a new intercommunicator; empty at other members.
 struct pli_intercomm_lead {
     struct pli_comm *peer;
     int far, tag;
-    int setup;        // the tag on the set-up channel that stands for the user's
-    enum pli_err why; // not PLI_OK: it cannot do its part
+    int setup;        // the tag on the set-up channel, computed from the program's
+    enum pli_err why; // not PLI_OK: the leader failed
 };
 
-// If a group or the leaders' communicator spans jobs. Context: no lock held; waits.
+// Make one if a group or the leaders' communicator spans jobs. Context: no lock held; waits.
 enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
                                        const struct pli_intercomm_lead *lead,
                                        struct pli_comm **out);
@@ -32,7 +32,7 @@ enum pli_err pli_intercomm_impi_merge(struct pli_comm *inter, bool high, bool *t
                                       uint64_t *context_out);
 enum pli_err pli_intercomm_impi_dup(struct pli_comm *inter, uint64_t contexts_out[2]);
 
-// All of both groups let go of it.
+// MPI_Comm_free: a message between the groups, as the IMPI standard requires.
 enum pli_err pli_intercomm_impi_leave(struct pli_comm *inter);
 
 #endif

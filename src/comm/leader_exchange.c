@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchange between leaders: lengths, then contents; and both again down to the members.
+// Exchanges messages of unknown length between two leaders, lengths first, and broadcasts them in
+// the groups.
 #include "comm/leader_exchange.h"
 
 #include "coll/coll.h"
@@ -26,8 +27,8 @@ static enum pli_err no_memory(size_t len)
     return pli_fail(PLI_ERR_NOMEM, "no memory for %zu bytes that two groups exchange", len);
 }
 
-static enum pli_err swap(const void *out, size_t n_out, void *in, size_t n_in,
-                         struct pli_comm *peer, int far, int tag)
+static enum pli_err sendrecv(const void *out, size_t n_out, void *in, size_t n_in,
+                             struct pli_comm *peer, int far, int tag)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
     return pli_sendrecv_on(out, (MPI_Count)n_out, byte, far, tag, in, (MPI_Count)n_in, byte, far,
@@ -40,7 +41,7 @@ enum pli_err pli_leader_exchange_lead(struct pli_comm *peer, int far, int tag, c
     uint64_t n_mine = len, n_theirs = 0;
     *t = (struct pli_leader_exchange){ 0 };
     enum pli_err err =
-        peer != NULL ? swap(&n_mine, sizeof n_mine, &n_theirs, sizeof n_theirs, peer, far, tag)
+        peer != NULL ? sendrecv(&n_mine, sizeof n_mine, &n_theirs, sizeof n_theirs, peer, far, tag)
                      : PLI_OK;
     if (err != PLI_OK) {
         return err;
@@ -53,7 +54,7 @@ enum pli_err pli_leader_exchange_lead(struct pli_comm *peer, int far, int tag, c
     t->n_mine = len;
     t->n_theirs = n_theirs;
     memcpy(t->mine, said, len);
-    return peer != NULL ? swap(t->mine, len, t->theirs, n_theirs, peer, far, tag) : PLI_OK;
+    return peer != NULL ? sendrecv(t->mine, len, t->theirs, n_theirs, peer, far, tag) : PLI_OK;
 }
 
 enum pli_err pli_leader_exchange(struct pli_comm *local, int leader, struct pli_comm *peer, int far,
@@ -69,7 +70,7 @@ enum pli_err pli_leader_exchange(struct pli_comm *local, int leader, struct pli_
     enum pli_err err = pli_coll_bcast(&head, sizeof head, byte, leader, local);
     if (err == PLI_OK && head.why != PLI_OK) {
         err = local->rank == leader
-                  ? why // its sentence is noted
+                  ? why // pli_fail was called
                   : pli_fail((enum pli_err)head.why, "the leader of the group, rank %d, failed: %s",
                              leader, pli_err_text((enum pli_err)head.why));
     }
@@ -95,7 +96,7 @@ enum pli_err pli_leader_exchange(struct pli_comm *local, int leader, struct pli_
 enum pli_err pli_leader_exchange_inter(struct pli_comm *inter, const void *said, size_t len,
                                        struct pli_leader_exchange *t)
 {
-    return pli_leader_exchange(inter->local, 0, inter, 0, PLI_SETUP_TRADE, said, len, PLI_OK, t);
+    return pli_leader_exchange(inter->local, 0, inter, 0, PLI_SETUP_EXCHANGE, said, len, PLI_OK, t);
 }
 
 static enum pli_err hear(struct pli_comm *peer, int far, int tag, unsigned char **in_out,

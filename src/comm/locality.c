@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells every rank where all of them run.
+// Gathers on every rank where all ranks run.
 #include "comm/locality.h"
 
 #include "base/log.h"
@@ -25,15 +25,15 @@ enum { MAX_WORD = 128, MAX_REASON = 512 }; // 8192 processors
 
 _Static_assert(PLI_GATEWAY_N_HOST <= 1 << 16, "hosts fit below the client's number");
 
-// What a rank sends to the one that asks hwloc for its node.
-struct seat {
+// What a rank tells the others about itself.
+struct rank_place {
     uint64_t node;
     uint64_t n_word; // of its mask
 };
 
-// All ranks' seats and masks.
-struct roll {
-    struct seat *seats;
+// What all ranks told, and their masks.
+struct job_places {
+    struct rank_place *places;
     uint64_t *masks; // n_word for each
     size_t n_word;
 };
@@ -68,8 +68,8 @@ int pli_locality_level(const char *name)
 
 uint64_t pli_locality_node(void)
 {
-    // Jobs that IMPI joins go by one number, and each counts its own hosts.
-    uint64_t client = pli_boot.gate != NULL ? pli_boot.gate->client : 0;
+    // Jobs that IMPI joins have one job number, and each numbers its hosts from 0.
+    uint64_t client = pli_boot.gateway != NULL ? pli_boot.gateway->client : 0;
     return pli_boot.job | client << 16 | pli_boot.host;
 }
 
@@ -89,24 +89,25 @@ static size_t read_mask(uint64_t mask[MAX_WORD])
     return n;
 }
 
-static enum pli_err call_roll(struct pli_comm *comm, bool counts, struct roll *r)
+static enum pli_err gather_places(struct pli_comm *comm, bool takes_part, struct job_places *r)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
     size_t n = (size_t)comm->size;
     uint64_t mask[MAX_WORD];
-    struct seat mine = { counts ? pli_locality_node() : PLI_LOCALITY_NOBODY, read_mask(mask) };
-    r->seats = malloc(n * sizeof *r->seats);
-    if (r->seats == NULL) {
+    struct rank_place mine = { takes_part ? pli_locality_node() : PLI_LOCALITY_NO_NODE,
+                               read_mask(mask) };
+    r->places = malloc(n * sizeof *r->places);
+    if (r->places == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for the places of %zu ranks", n);
     }
     enum pli_err err =
-        pli_coll_allgather(&mine, sizeof mine, byte, r->seats, sizeof mine, byte, comm);
+        pli_coll_allgather(&mine, sizeof mine, byte, r->places, sizeof mine, byte, comm);
     if (err != PLI_OK) {
         return err;
     }
     r->n_word = 1;
     for (size_t i = 0; i < n; i++) {
-        r->n_word = r->seats[i].n_word > r->n_word ? (size_t)r->seats[i].n_word : r->n_word;
+        r->n_word = r->places[i].n_word > r->n_word ? (size_t)r->places[i].n_word : r->n_word;
     }
     size_t len = r->n_word * sizeof mask[0];
     r->masks = malloc(n * len);
@@ -116,26 +117,26 @@ static enum pli_err call_roll(struct pli_comm *comm, bool counts, struct roll *r
     return pli_coll_allgather(mask, (MPI_Count)len, byte, r->masks, (MPI_Count)len, byte, comm);
 }
 
-static const uint64_t *mask_of(const struct roll *r, int rank)
+static const uint64_t *mask_of(const struct job_places *r, int rank)
 {
     return r->masks + (size_t)rank * r->n_word;
 }
 
 // Whether the caller is the first rank of its node and so the one that asks hwloc.
-static bool is_first(const struct roll *r, int me)
+static bool is_first(const struct job_places *r, int me)
 {
     for (int i = 0; i < me; i++) {
-        if (r->seats[i].node == r->seats[me].node) {
+        if (r->places[i].node == r->places[me].node) {
             return false;
         }
     }
-    return r->seats[me].node != PLI_LOCALITY_NOBODY;
+    return r->places[me].node != PLI_LOCALITY_NO_NODE;
 }
 
-static bool is_bound_apart(const struct roll *r, int n, int me)
+static bool is_bound_apart(const struct job_places *r, int n, int me)
 {
     for (int i = me + 1; i < n; i++) {
-        if (r->seats[i].node == r->seats[me].node &&
+        if (r->places[i].node == r->places[me].node &&
             memcmp(mask_of(r, i), mask_of(r, me), r->n_word * sizeof r->masks[0]) != 0) {
             return true;
         }
@@ -144,18 +145,18 @@ static bool is_bound_apart(const struct roll *r, int n, int me)
 }
 
 // The places of the caller's node.
-static enum pli_err ask(const struct roll *r, int n, int me, uint32_t at[])
+static enum pli_err ask_hwloc(const struct job_places *r, int n, int me, uint32_t at[])
 {
     enum pli_err err = pli_hwtree_load();
     for (int i = me; err == PLI_OK && i < n; i++) {
-        if (r->seats[i].node == r->seats[me].node) {
+        if (r->places[i].node == r->places[me].node) {
             err = pli_hwtree_find(mask_of(r, i), (uint32_t)r->n_word, at + i * PLI_N_PLACE);
         }
     }
     return err;
 }
 
-// Send all ranks the reason why one failed: its reason is worth more than that it did.
+// Send all ranks the error text of the rank that failed.
 static enum pli_err share_reason(struct pli_comm *comm, int from)
 {
     char why[MAX_REASON] = "";
@@ -168,11 +169,12 @@ static enum pli_err share_reason(struct pli_comm *comm, int from)
 
 // at: all PLI_LOCALITY_ANY, and a mark for the first rank that failed. A rank that knows a place
 // knows a smaller number, so the least is the answer.
-static enum pli_err find_places(struct pli_comm *comm, const struct roll *r, bool is_hint,
+static enum pli_err find_places(struct pli_comm *comm, const struct job_places *r, bool is_hint,
                                 uint32_t at[], uint32_t all[])
 {
     int n = comm->size, me = comm->rank, n_at = n * PLI_N_PLACE;
-    if (is_first(r, me) && (!is_hint || is_bound_apart(r, n, me)) && ask(r, n, me, at) != PLI_OK) {
+    if (is_first(r, me) && (!is_hint || is_bound_apart(r, n, me)) &&
+        ask_hwloc(r, n, me, at) != PLI_OK) {
         at[n_at] = (uint32_t)me;
         if (is_hint) {
             pli_log(PLI_WARN, "ranks are ordered by node only: %s", pli_fail_take(NULL));
@@ -186,26 +188,26 @@ static enum pli_err find_places(struct pli_comm *comm, const struct roll *r, boo
     return err;
 }
 
-static enum pli_err gather(struct pli_comm *comm, bool counts, bool is_hint,
+static enum pli_err gather(struct pli_comm *comm, bool takes_part, bool is_hint,
                            struct pli_locality **out)
 {
     size_t n = (size_t)comm->size, n_at = n * PLI_N_PLACE + 1;
-    struct roll r = { 0 };
+    struct job_places r = { 0 };
     struct pli_locality *all = malloc(n * sizeof *all);
     uint32_t *at = malloc(2 * n_at * sizeof *at);
     enum pli_err err = all != NULL && at != NULL
-                           ? call_roll(comm, counts, &r)
+                           ? gather_places(comm, takes_part, &r)
                            : pli_fail(PLI_ERR_NOMEM, "no memory for the places of %zu ranks", n);
     if (err == PLI_OK) {
         memset(at, 0xff, n_at * sizeof *at);
         err = find_places(comm, &r, is_hint, at, at + n_at);
     }
     for (size_t i = 0; err == PLI_OK && i < n; i++) {
-        all[i].node = r.seats[i].node;
+        all[i].node = r.places[i].node;
         memcpy(all[i].at, at + n_at + i * PLI_N_PLACE, sizeof all[i].at);
         all[i].at[PLI_LOCALITY_MACHINE] = 0;
     }
-    free(r.seats);
+    free(r.places);
     free(r.masks);
     free(at);
     if (err != PLI_OK) {
@@ -216,9 +218,9 @@ static enum pli_err gather(struct pli_comm *comm, bool counts, bool is_hint,
     return PLI_OK;
 }
 
-enum pli_err pli_locality_gather(struct pli_comm *comm, bool counts, struct pli_locality **out)
+enum pli_err pli_locality_gather(struct pli_comm *comm, bool takes_part, struct pli_locality **out)
 {
-    return gather(comm, counts, false, out);
+    return gather(comm, takes_part, false, out);
 }
 
 enum pli_err pli_locality_compare(struct pli_comm *comm, struct pli_locality **out)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where processes run: the node, and the pieces of hardware each is bound to, as hwloc sees it. One
-// process of a node asks hwloc for all of them, at the first question.
+// Where processes run: the node, and the pieces of hardware that each is bound to, from hwloc. One
+// process of a node asks hwloc for all of its ranks.
 #ifndef PLI_COMM_LOCALITY_H
 #define PLI_COMM_LOCALITY_H
 
@@ -34,10 +34,10 @@ struct pli_locality {
     uint32_t at[PLI_N_PLACE];
 };
 
-// Of every rank; collective, on an intracommunicator. A rank that does not count says so and has
-// PLI_LOCALITY_NOBODY as its node. Fails everywhere if the hardware of one node cannot be read.
-// Freed by the caller.
-#define PLI_LOCALITY_NOBODY UINT64_MAX
+// The places of all ranks; collective, on an intracommunicator. A rank that takes no part says so
+// and has PLI_LOCALITY_NO_NODE as its node. Fails at all ranks if the hardware of one node cannot
+// be read. Freed by the caller.
+#define PLI_LOCALITY_NO_NODE UINT64_MAX
 enum pli_err pli_locality_gather(struct pli_comm *comm, bool counts, struct pli_locality **out);
 
 // The same for callers that only want to keep neighbours near: pieces of a node stay
@@ -45,7 +45,8 @@ enum pli_err pli_locality_gather(struct pli_comm *comm, bool counts, struct pli_
 // cannot tell.
 enum pli_err pli_locality_compare(struct pli_comm *comm, struct pli_locality **out);
 
-// "hwloc://Package"; and back, with or without the prefix, -1: not a type we know.
+// The name of a level, as "hwloc://Package"; and the level of a name with or without the prefix,
+// -1: not a known type.
 const char *pli_locality_name(enum pli_locality_level level);
 int pli_locality_level(const char *name);
 

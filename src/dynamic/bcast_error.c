@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One broadcast.
+// Broadcasts the root's result, error and error text.
 #include "dynamic/bcast_error.h"
 
 #include "coll/coll.h"

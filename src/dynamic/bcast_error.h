@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What became of something that the root tried for all: whoever fails, fails with its sentence.
+// Shares the result of something that the root did for all members: if it failed there, it fails at
+// all of them with the root's error text.
 #ifndef PLI_DYNAMIC_BCAST_ERROR_H
 #define PLI_DYNAMIC_BCAST_ERROR_H
 
@@ -10,12 +11,12 @@
 
 struct pli_comm;
 
-// Collective over comm. why: the root's error, with its sentence, or PLI_OK; all get it. word: the
-// root's; all get that too.
+// Collective over comm. why: the root's error, with its text, or PLI_OK; all members return it.
+// word: in at the root, out at all members.
 enum pli_err pli_bcast_error_share(struct pli_comm *comm, int root, enum pli_err why,
                                    int32_t *word);
 
-// The same for some bytes that the root has to tell.
+// Broadcast bytes of the root.
 enum pli_err pli_bcast_error_copy(struct pli_comm *comm, int root, void *buf, size_t len);
 
 #endif

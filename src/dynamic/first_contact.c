@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Private communicators of two, and waiting on them for somebody who may never come.
+// Private communicators of two processes, and a receive on them that ends when the other process
+// cannot come any more.
 #include "dynamic/first_contact.h"
 
 #include "comm/comm_make.h"
@@ -17,8 +18,8 @@ enum pli_err pli_first_contact_make(struct pli_comm *like, struct pli_id other, 
     struct pli_id ids[2] = { is_first ? me : other, is_first ? other : me };
     struct pli_group *group;
     struct pli_comm *c;
-    bool is_alone = pli_group_same(me, other);
-    enum pli_err err = pli_group_create(ids, is_alone ? 1 : 2, like->session, &group);
+    bool is_self = pli_group_same(me, other);
+    enum pli_err err = pli_group_create(ids, is_self ? 1 : 2, like->session, &group);
     if (err != PLI_OK) {
         return err;
     }
@@ -30,52 +31,54 @@ enum pli_err pli_first_contact_make(struct pli_comm *like, struct pli_id other, 
     }
     pli_errhandler_release(c->errhandler);
     c->errhandler = pli_errhandler_of(&like->obj);
-    c->is_freed = true; // no user has a handle of it
+    c->is_freed = true; // the program has no handle of it
     *out = c;
     return PLI_OK;
 }
 
-void pli_first_contact_drop(struct pli_comm *bridge)
+void pli_first_contact_free(struct pli_comm *pair_comm)
 {
-    pli_comm_release(bridge);
+    pli_comm_release(pair_comm);
 }
 
-enum pli_err pli_first_contact_say(struct pli_comm *bridge, int far, const void *buf, size_t len)
+enum pli_err pli_first_contact_send(struct pli_comm *pair_comm, int far, const void *buf,
+                                    size_t len)
 {
     return pli_p2p_send_on(buf, (MPI_Count)len, pli_comm_make_byte(), far, PLI_FIRST_CONTACT_TAG,
-                           bridge, PLI_CHAN_SETUP, 0);
+                           pair_comm, PLI_CHAN_SETUP, 0);
 }
 
 struct wait {
-    struct pli_waiter w; // first: the watch gets it
+    struct pli_waiter w; // must be first: call_watch casts it
     pli_first_contact_watch_fn watch;
     void *arg;
     enum pli_err err;
 };
 
-static void look(const struct pli_waiter *w)
+static void call_watch(const struct pli_waiter *w)
 {
     struct wait *wait = (struct wait *)(uintptr_t)w;
     wait->err = wait->watch(wait->arg);
 }
 
-enum pli_err pli_first_contact_hear(struct pli_comm *bridge, void *buf, size_t len,
+enum pli_err pli_first_contact_recv(struct pli_comm *pair_comm, void *buf, size_t len,
                                     pli_first_contact_watch_fn watch, void *arg)
 {
     struct pli_request *req;
     bool is_gone;
     enum pli_err err = pli_p2p_irecv_on(buf, (MPI_Count)len, pli_comm_make_byte(), MPI_ANY_SOURCE,
-                                        PLI_FIRST_CONTACT_TAG, bridge, PLI_CHAN_SETUP, &req);
+                                        PLI_FIRST_CONTACT_TAG, pair_comm, PLI_CHAN_SETUP, &req);
     if (err != PLI_OK) {
         return err;
     }
-    // No communicator in the record: the launcher then knows that the outside is waited for.
-    struct wait wait = { .w = { .lane = bridge->ep->lane, .watch = look },
+    // Without a communicator in the wait record the launcher knows that a process of another job is
+    // waited for, and reports no deadlock.
+    struct wait wait = { .w = { .lane = pair_comm->ep->lane, .watch = call_watch },
                          .watch = watch,
                          .arg = arg };
     while (!pli_request_is_done(req) && wait.err == PLI_OK) {
         pli_progress_step(&wait.w);
-        if (wait.err != PLI_OK) { // what it sent before its end is in the mailbox
+        if (wait.err != PLI_OK) { // what the other process sent before it ended is in the mailbox
             while (pli_progress_once(wait.w.lane) > 0) {
             }
         }

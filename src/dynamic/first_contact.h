@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two processes that have nothing in common but a context: the first words between them.
+// The first messages between two processes that share nothing but a context.
 #ifndef PLI_DYNAMIC_FIRST_CONTACT_H
 #define PLI_DYNAMIC_FIRST_CONTACT_H
 
@@ -14,19 +14,20 @@ struct pli_comm;
 
 enum { PLI_FIRST_CONTACT_TAG = 1 };
 
-// A communicator of the process that speaks in `like` and another, in this order or the other, that
-// nobody but the caller sees. Local. Released with pli_first_contact_drop.
+// A private communicator of the process that is a member of `like` and another process; is_first:
+// the caller is rank 0 of it. Local. Freed with pli_first_contact_free.
 enum pli_err pli_first_contact_make(struct pli_comm *like, struct pli_id other, bool is_first,
                                     uint64_t context, struct pli_comm **out);
-void pli_first_contact_drop(struct pli_comm *bridge); // NULL is fine
+void pli_first_contact_free(struct pli_comm *pair_comm); // NULL is fine
 
-// Say a few words to the other (rank `far`).
-enum pli_err pli_first_contact_say(struct pli_comm *bridge, int far, const void *buf, size_t len);
+// Send a short message to the other process (rank `far`).
+enum pli_err pli_first_contact_send(struct pli_comm *pair_comm, int far, const void *buf,
+                                    size_t len);
 
-// Hear a few words from whoever knows the context. Called now and then while nothing comes, `watch`
-// says why waiting is of no use any more: PLI_OK means it is.
+// Receive a short message from any process that knows the context. `watch` is called from time to
+// time while none has come: PLI_OK means go on waiting, an error ends the wait and is returned.
 typedef enum pli_err (*pli_first_contact_watch_fn)(void *arg);
-enum pli_err pli_first_contact_hear(struct pli_comm *bridge, void *buf, size_t len,
+enum pli_err pli_first_contact_recv(struct pli_comm *pair_comm, void *buf, size_t len,
                                     pli_first_contact_watch_fn watch, void *arg);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpiexec knows what the names mean, but not which host is "localhost" here.
+// Passes the hints about hosts to mpiexec, with "localhost" and other names of this host replaced
+// by the one that the job knows.
 #include "dynamic/host_hint.h"
 
 #include "boot/boot.h"
@@ -31,24 +32,24 @@ static bool is_this(const char *word, size_t len)
     return is_name_of(word, len, pli_boot.node.header->host);
 }
 
-static void put_list(struct pli_spawn_text *t, const char *list)
+static void put_list(struct pli_spawn_buf *t, const char *list)
 {
     for (const char *w = list; w != NULL && *w != '\0';) {
         size_t len = strcspn(w, ", "), name_len = strcspn(w, ":, ");
         bool is_mine = len > 0 && (is_this(w, len) || is_this(w, name_len));
         const char *name = pli_boot.node.hosts[pli_boot.host].name;
         if (is_mine && name[0] != '\0') {
-            pli_spawn_text_put(t, name, strlen(name));
+            pli_spawn_buf_put(t, name, strlen(name));
         } else {
-            pli_spawn_text_put(t, w, len);
+            pli_spawn_buf_put(t, w, len);
         }
-        pli_spawn_text_put(t, ",", len > 0 ? 1 : 0);
+        pli_spawn_buf_put(t, ",", len > 0 ? 1 : 0);
         w += len + strspn(w + len, ", ");
     }
-    pli_spawn_text_put(t, "", 1);
+    pli_spawn_buf_put(t, "", 1);
 }
 
-void pli_host_hint_put(struct pli_spawn_text *t, struct pli_info *info)
+void pli_host_hint_put(struct pli_spawn_buf *t, struct pli_info *info)
 {
     put_list(t, info != NULL ? pli_info_find(info, "host") : NULL);
     put_list(t, info != NULL ? pli_info_find(info, "add-host") : NULL);
@@ -58,10 +59,10 @@ enum pli_err pli_host_hint_resize(struct pli_lane *lane, int size, struct pli_in
                                   struct pli_answer *answer)
 {
     struct pli_ask_resize ask = { PLI_ASK_TO, (uint32_t)(size > 0 ? size : 0) };
-    struct pli_spawn_text body = { 0 };
-    pli_spawn_text_put(&body, &ask, sizeof ask);
+    struct pli_spawn_buf body = { 0 };
+    pli_spawn_buf_put(&body, &ask, sizeof ask);
     pli_host_hint_put(&body, info);
     enum pli_err err = pli_launcher_call(lane, PLI_ASK_RESIZE, body.data, body.len, answer);
-    pli_spawn_text_fini(&body);
+    pli_spawn_buf_free(&body);
     return err;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each end says who it is, and whether it can reach the other.
+// MPI_Comm_join: each end of the socket says which process it is and whether it can reach the
+// other.
 #include "dynamic/join.h"
 
 #include "boot/boot.h"
@@ -16,15 +17,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-// What the two ends of a socket tell each other. Both are of one host, or cannot be joined.
-struct card {
+// What the two ends of the socket send each other. They can be joined only on one host.
+struct join_hello {
     char magic[8];
     struct pli_other_job_name job;
     struct pli_id who;
     uint64_t context;
 };
 
-static enum pli_err move(int fd, void *buf, size_t len, bool is_send)
+static enum pli_err transfer(int fd, void *buf, size_t len, bool is_send)
 {
     for (size_t done = 0; done < len;) {
         ssize_t n = is_send ? send(fd, (char *)buf + done, len - done, MSG_NOSIGNAL)
@@ -38,10 +39,10 @@ static enum pli_err move(int fd, void *buf, size_t len, bool is_send)
     return PLI_OK;
 }
 
-static enum pli_err swap_cards(int fd, struct card *mine, struct card *theirs)
+static enum pli_err exchange_hello(int fd, struct join_hello *mine, struct join_hello *theirs)
 {
-    enum pli_err err = move(fd, mine, sizeof *mine, true);
-    err = err == PLI_OK ? move(fd, theirs, sizeof *theirs, false) : err;
+    enum pli_err err = transfer(fd, mine, sizeof *mine, true);
+    err = err == PLI_OK ? transfer(fd, theirs, sizeof *theirs, false) : err;
     if (err == PLI_OK && memcmp(mine->magic, theirs->magic, sizeof mine->magic) != 0) {
         err = pli_fail(PLI_ERR_ARG, "argument fd: the other process does not call MPI_Comm_join of "
                                     "this version of Pliant MPI");
@@ -51,14 +52,14 @@ static enum pli_err swap_cards(int fd, struct card *mine, struct card *theirs)
 
 enum pli_err pli_join(struct pli_comm *self, int fd, struct pli_comm **out)
 {
-    struct card mine = { .magic = "PLIJOIN", .who = self->group->me }, theirs;
-    struct pli_comm *bridge = NULL;
-    uint32_t is_good, are_good;
+    struct join_hello mine = { .magic = "PLIJOIN", .who = self->group->me }, theirs;
+    struct pli_comm *pair_comm = NULL;
+    uint32_t is_good, is_other_good;
     pli_other_job_self(&mine.job);
-    // A context of its own in any case: whether the other is of another job is not known yet.
+    // A context that is unique among jobs, as the other process may be of another one.
     atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
     mine.context = pli_process_context();
-    enum pli_err err = swap_cards(fd, &mine, &theirs);
+    enum pli_err err = exchange_hello(fd, &mine, &theirs);
     if (err != PLI_OK) {
         return err;
     }
@@ -70,18 +71,19 @@ enum pli_err pli_join(struct pli_comm *self, int fd, struct pli_comm **out)
                                                 : pli_other_job_meet(&theirs.job);
     if (err == PLI_OK) {
         err = pli_first_contact_make(self, theirs.who, is_low,
-                                     is_low ? mine.context : theirs.context, &bridge);
+                                     is_low ? mine.context : theirs.context, &pair_comm);
     }
     is_good = err == PLI_OK;
-    enum pli_err said = move(fd, &is_good, sizeof is_good, true);
-    said = said == PLI_OK ? move(fd, &are_good, sizeof are_good, false) : said;
-    err = err == PLI_OK ? said : err;
-    if (err == PLI_OK && !are_good) {
+    enum pli_err exchanged = transfer(fd, &is_good, sizeof is_good, true);
+    exchanged =
+        exchanged == PLI_OK ? transfer(fd, &is_other_good, sizeof is_other_good, false) : exchanged;
+    err = err == PLI_OK ? exchanged : err;
+    if (err == PLI_OK && !is_other_good) {
         err = pli_fail(PLI_ERR_OTHER, "the other process cannot reach this one");
     }
     if (err == PLI_OK) {
-        err = pli_intercomm_join(self, 0, bridge, is_low ? 1 : 0, PLI_OK, out);
+        err = pli_intercomm_join(self, 0, pair_comm, is_low ? 1 : 0, PLI_OK, out);
     }
-    pli_first_contact_drop(bridge);
+    pli_first_contact_free(pair_comm);
     return err;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A socket pair for each request: one end goes to the launcher over the control socket, which
-// itself must stay silent from that side.
+// Sends a request to the launcher over a socket pair of its own. One end is passed to the launcher
+// over the control socket, on which nothing else is sent.
 #include "dynamic/launcher_call.h"
 
 #include "boot/boot.h"
@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { NAP_MS = 1 };
+enum { POLL_MS = 1 };
 
-// Send or receive all of it, with a look at the lane while nothing moves.
-static enum pli_err move(struct pli_lane *lane, int fd, char *buf, size_t len, bool is_send)
+// Send or receive all of it; makes progress on the lane while the socket is not ready.
+static enum pli_err transfer(struct pli_lane *lane, int fd, char *buf, size_t len, bool is_send)
 {
     size_t done = 0;
     while (done < len) {
@@ -29,7 +29,7 @@ static enum pli_err move(struct pli_lane *lane, int fd, char *buf, size_t len, b
             struct pollfd p = { .fd = fd, .events = is_send ? POLLOUT : POLLIN };
             while (lane != NULL && pli_progress_once(lane) > 0) {
             }
-            poll(&p, 1, NAP_MS);
+            poll(&p, 1, POLL_MS);
         } else {
             return pli_fail(PLI_ERR_OTHER, "mpiexec did not answer: %s",
                             n == 0 ? "it closed the connection" : strerror(errno));
@@ -54,13 +54,13 @@ enum pli_err pli_launcher_call(struct pli_lane *lane, enum pli_ask_kind kind, co
     enum pli_err err = pli_proc.boot->ops->ask(pli_proc.boot, pair[1]);
     close(pair[1]);
     if (err == PLI_OK) {
-        err = move(lane, pair[0], (char *)&head, sizeof head, true);
+        err = transfer(lane, pair[0], (char *)&head, sizeof head, true);
     }
     if (err == PLI_OK) {
-        err = move(lane, pair[0], (char *)(uintptr_t)body, len, true);
+        err = transfer(lane, pair[0], (char *)(uintptr_t)body, len, true);
     }
     if (err == PLI_OK) {
-        err = move(lane, pair[0], (char *)answer, sizeof *answer, false);
+        err = transfer(lane, pair[0], (char *)answer, sizeof *answer, false);
     }
     close(pair[0]);
     pli_freeze_let();

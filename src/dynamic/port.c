@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port is a random number in the table of its job; the number is also the context on which its
-// owner listens. Who connects sends its identity there and a context for the two of them, is
-// answered on that, and says that it is still there: one that waited too long has left by then.
+// MPI_Open_port, MPI_Comm_accept and MPI_Comm_connect. A port is a random number in the table of
+// its job, which is also the context on which its owner receives. A process that connects sends its
+// identity there and a context for the two of them, gets the answer on that context, and confirms
+// that it is still waiting: it may have timed out meanwhile.
 #include "dynamic/port.h"
 
 #include "boot/boot.h"
@@ -23,26 +24,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What a port's name says.
+// What the name of a port consists of.
 struct port {
-    char host[64]; // where its job, or that part of it, is
+    char host[64]; // the host where the port was opened
     struct pli_other_job_name job;
-    uint32_t place;
+    uint32_t slot;
     uint64_t cookie;
 };
 
 struct hello {
     struct pli_id who;
-    uint64_t context; // for the two
+    uint64_t context; // of the communicator of the two processes
 };
 
-// To who connects: come in, or why not.
+// The answer to a process that connects: PLI_OK, or why it is refused.
 struct reply {
     enum pli_err why;
     char text[200];
 };
 
-// What ends a wait at a port.
+// A wait at a port and what can end it.
 struct port_wait {
     struct port port;
     struct pli_id owner;  // the process that accepts at it; only where this one connects
@@ -56,12 +57,12 @@ enum pli_err pli_port_open(struct pli_info *info, char *port_out)
     struct port p = { 0 };
     (void)info; // the standard defines no hints
     pli_other_job_self(&p.job);
-    enum pli_err err = pli_ports_open(&p.place, &p.cookie);
+    enum pli_err err = pli_ports_open(&p.slot, &p.cookie);
     if (err == PLI_OK) {
         snprintf(port_out, MPI_MAX_PORT_NAME,
                  "pliant:%s:%08" PRIx32 ":%" PRIu32 ":%" PRIu32 ":%" PRIu32 ":%016" PRIx64,
                  pli_proc.boot->node.header->host, (uint32_t)(p.job.job >> 32), p.job.launcher,
-                 p.job.memory, p.place, p.cookie);
+                 p.job.memory, p.slot, p.cookie);
     }
     return err;
 }
@@ -75,7 +76,7 @@ static enum pli_err parse(const char *text, struct port *out)
     *out = (struct port){ 0 };
     if (at == NULL ||
         sscanf(at, ":%8" SCNx32 ":%" SCNu32 ":%" SCNu32 ":%" SCNu32 ":%16" SCNx64 "%n", &job,
-               &out->job.launcher, &out->job.memory, &out->place, &out->cookie, &end) != 5 ||
+               &out->job.launcher, &out->job.memory, &out->slot, &out->cookie, &end) != 5 ||
         at[end] != '\0' || out->cookie == 0) {
         return pli_fail(PLI_ERR_PORT, "'%s' is not the name of a port of Pliant MPI",
                         text != NULL ? text : "NULL");
@@ -92,7 +93,7 @@ enum pli_err pli_port_close(const char *port)
     if (err == PLI_OK && p.job.job != pli_proc.boot->job) {
         err = pli_fail(PLI_ERR_PORT, "the port '%s' belongs to another job", port);
     }
-    return err == PLI_OK ? pli_ports_close(p.place, p.cookie) : err;
+    return err == PLI_OK ? pli_ports_close(p.slot, p.cookie) : err;
 }
 
 static uint64_t context_of(const struct port *p)
@@ -105,19 +106,19 @@ static bool is_ours(const struct port *p)
     return p->job.job == pli_proc.boot->job;
 }
 
-// Who accepts at the port. A job whose launcher is gone has no ports.
+// The process that accepts at the port. A job whose launcher has ended has no ports.
 static enum pli_err find_owner(const struct port *p, struct pli_id *out)
 {
     uint32_t index = 0, ep = 0;
     if (is_ours(p)) {
-        enum pli_err err = pli_ports_owner(p->place, p->cookie, out);
+        enum pli_err err = pli_ports_owner(p->slot, p->cookie, out);
         if (err != PLI_ERR_PORT) {
             return err;
         }
     } else {
         const struct pli_other_job *o = pli_other_job_find(p->job.job);
         if (o != NULL && pli_reachable_has_launcher(&o->node) &&
-            pli_jobtab_port_owner(&o->node, p->place, p->cookie, &index, &ep)) {
+            pli_jobtab_port_owner(&o->node, p->slot, p->cookie, &index, &ep)) {
             *out = (struct pli_id){ p->job.job | index, ep };
             return PLI_OK;
         }
@@ -125,8 +126,8 @@ static enum pli_err find_owner(const struct port *p, struct pli_id *out)
     return pli_fail(PLI_ERR_PORT, "the port was closed, or the process that had it has ended");
 }
 
-// Whether the port is still there, and the time has not run out.
-static enum pli_err look(void *arg)
+// Whether the port is still open and the wait has not timed out.
+static enum pli_err check_port(void *arg)
 {
     struct port_wait *v = arg;
     enum pli_err err = find_owner(&v->port, &v->owner);
@@ -137,100 +138,101 @@ static enum pli_err look(void *arg)
     return err;
 }
 
-// Whether the process that has connected is still there.
-static enum pli_err look_at_client(void *arg)
+// Whether the process that has connected still runs.
+static enum pli_err check_client(void *arg)
 {
     const struct port_wait *v = arg;
-    return pli_reachable_is_gone(v->client.proc)
+    return pli_reachable_has_ended(v->client.proc)
                ? pli_fail(PLI_ERR_PORT, "the process that connected has ended")
                : PLI_OK;
 }
 
-// Answer a process that has connected. *is_in_out: it is accepted; else it has left, or died, or
-// cannot be reached.
-static enum pli_err answer_client(struct port_wait *v, struct pli_comm *comm,
-                                  const struct hello *hello, struct pli_comm **bridge_out,
-                                  bool *is_in_out)
+// Answer a process that has connected. *is_accepted_out is false if it timed out, ended, or cannot
+// be reached.
+static enum pli_err answer_hello(struct port_wait *v, struct pli_comm *comm,
+                                 const struct hello *hello, struct pli_comm **pair_out,
+                                 bool *is_accepted_out)
 {
     struct reply reply = { .why = pli_reachable_check(comm, hello->who.proc) };
-    uint32_t word = 0;
-    *is_in_out = false;
+    uint32_t is_here = 0;
+    *is_accepted_out = false;
     if (reply.why != PLI_OK) {
         snprintf(reply.text, sizeof reply.text, "%s", pli_fail_take(NULL));
     }
     v->client = hello->who;
-    enum pli_err err = pli_first_contact_make(comm, hello->who, true, hello->context, bridge_out);
+    enum pli_err err = pli_first_contact_make(comm, hello->who, true, hello->context, pair_out);
     if (err != PLI_OK) {
         return err;
     }
-    if (pli_first_contact_say(*bridge_out, 1, &reply, sizeof reply) == PLI_OK &&
-        pli_first_contact_hear(*bridge_out, &word, sizeof word, look_at_client, v) == PLI_OK) {
-        *is_in_out = word != 0 && reply.why == PLI_OK;
+    if (pli_first_contact_send(*pair_out, 1, &reply, sizeof reply) == PLI_OK &&
+        pli_first_contact_recv(*pair_out, &is_here, sizeof is_here, check_client, v) == PLI_OK) {
+        *is_accepted_out = is_here != 0 && reply.why == PLI_OK;
     }
-    if (!*is_in_out) {
-        pli_first_contact_drop(*bridge_out);
-        *bridge_out = NULL;
-        pli_fail_take(NULL); // the next one
+    if (!*is_accepted_out) {
+        pli_first_contact_free(*pair_out);
+        *pair_out = NULL;
+        pli_fail_take(NULL); // the next process may connect
     }
     return PLI_OK;
 }
 
-// The root's part of accepting: a communicator with the process that connects.
-static enum pli_err accept_client(struct port_wait *v, const char *name, struct pli_comm *comm,
-                                  struct pli_comm **bridge_out)
+// The root's part of accepting: make a communicator with the process that connects.
+static enum pli_err accept_as_root(struct port_wait *v, const char *name, struct pli_comm *comm,
+                                   struct pli_comm **pair_out)
 {
-    struct pli_comm *listening;
+    struct pli_comm *listen_comm;
     struct hello hello;
     struct pli_id me = comm->group->me;
     enum pli_err err = PLI_ERR_PORT;
     if (is_ours(&v->port)) {
-        err = pli_ports_own(v->port.place, v->port.cookie, me);
+        err = pli_ports_own(v->port.slot, v->port.cookie, me);
     }
     if (err == PLI_ERR_PORT) {
         return pli_fail(PLI_ERR_PORT, "the port '%s' is not open in this job", name);
     }
-    err = err == PLI_OK ? pli_first_contact_make(comm, me, true, context_of(&v->port), &listening)
+    err = err == PLI_OK ? pli_first_contact_make(comm, me, true, context_of(&v->port), &listen_comm)
                         : err;
     if (err != PLI_OK) {
         return err;
     }
-    for (bool is_in = false; err == PLI_OK && !is_in;) {
-        err = pli_first_contact_hear(listening, &hello, sizeof hello, look, v);
-        err = err == PLI_OK ? answer_client(v, comm, &hello, bridge_out, &is_in) : err;
+    for (bool is_accepted = false; err == PLI_OK && !is_accepted;) {
+        err = pli_first_contact_recv(listen_comm, &hello, sizeof hello, check_port, v);
+        err = err == PLI_OK ? answer_hello(v, comm, &hello, pair_out, &is_accepted) : err;
     }
-    pli_first_contact_drop(listening);
+    pli_first_contact_free(listen_comm);
     return err;
 }
 
-// Knock at the listening of the owner and hear what it says.
-static enum pli_err talk(struct port_wait *v, struct pli_comm *comm, struct pli_comm *bridge,
-                         uint64_t context)
+// Send the identity to the port's owner and receive its answer.
+static enum pli_err exchange_hello(struct port_wait *v, struct pli_comm *comm,
+                                   struct pli_comm *pair_comm, uint64_t context)
 {
     struct hello hello = { comm->group->me, context };
     struct reply reply = { 0 };
-    struct pli_comm *listening = NULL;
-    uint32_t word;
+    struct pli_comm *listen_comm = NULL;
+    uint32_t is_here;
     enum pli_err err =
-        pli_first_contact_make(comm, v->owner, false, context_of(&v->port), &listening);
-    err = err == PLI_OK ? pli_first_contact_say(listening, 0, &hello, sizeof hello) : err;
-    err = err == PLI_OK ? pli_first_contact_hear(bridge, &reply, sizeof reply, look, v) : err;
-    pli_first_contact_drop(listening);
-    word = err == PLI_OK;
-    if (err == PLI_OK || v->is_late) { // the owner waits for this word
-        enum pli_err said = pli_first_contact_say(bridge, 0, &word, sizeof word);
-        err = err == PLI_OK ? said : err;
+        pli_first_contact_make(comm, v->owner, false, context_of(&v->port), &listen_comm);
+    err = err == PLI_OK ? pli_first_contact_send(listen_comm, 0, &hello, sizeof hello) : err;
+    err = err == PLI_OK ? pli_first_contact_recv(pair_comm, &reply, sizeof reply, check_port, v)
+                        : err;
+    pli_first_contact_free(listen_comm);
+    is_here = err == PLI_OK;
+    if (err == PLI_OK || v->is_late) { // the owner waits for this message
+        enum pli_err sent = pli_first_contact_send(pair_comm, 0, &is_here, sizeof is_here);
+        err = err == PLI_OK ? sent : err;
     }
     reply.text[sizeof reply.text - 1] = '\0';
     return err == PLI_OK && reply.why != PLI_OK ? pli_fail(reply.why, "%s", reply.text) : err;
 }
 
 // The root's part of connecting.
-static enum pli_err knock(struct port_wait *v, const char *name, struct pli_comm *comm,
-                          struct pli_comm **bridge_out)
+static enum pli_err connect_as_root(struct port_wait *v, const char *name, struct pli_comm *comm,
+                                    struct pli_comm **pair_out)
 {
     const struct port *p = &v->port;
     enum pli_err err = PLI_OK;
-    if (pli_boot.gate != NULL && is_ours(p) &&
+    if (pli_boot.gateway != NULL && is_ours(p) &&
         p->job.launcher != pli_proc.boot->node.header->launcher) {
         return pli_reachable_refuse_joined();
     }
@@ -247,21 +249,21 @@ static enum pli_err knock(struct port_wait *v, const char *name, struct pli_comm
         return err;
     }
     uint64_t context = pli_process_context();
-    err = pli_first_contact_make(comm, v->owner, false, context, bridge_out);
-    return err == PLI_OK ? talk(v, comm, *bridge_out, context) : err;
+    err = pli_first_contact_make(comm, v->owner, false, context, pair_out);
+    return err == PLI_OK ? exchange_hello(v, comm, *pair_out, context) : err;
 }
 
-// One side of a meeting at a port; make is what its root does, far its place among the two.
-static enum pli_err at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm,
-                            int far,
-                            enum pli_err (*make)(struct port_wait *, const char *,
-                                                 struct pli_comm *, struct pli_comm **),
-                            struct pli_comm **out)
+// Accept or connect; make is what the root does, far the other root's rank among the two.
+static enum pli_err meet_at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm,
+                                 int far,
+                                 enum pli_err (*make)(struct port_wait *, const char *,
+                                                      struct pli_comm *, struct pli_comm **),
+                                 struct pli_comm **out)
 {
-    struct pli_comm *bridge = NULL;
+    struct pli_comm *pair_comm = NULL;
     struct port_wait v = { 0 };
     enum pli_err err = PLI_OK;
-    int32_t none = 0;
+    int32_t unused = 0;
     if (comm->is_inter) {
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
     }
@@ -270,23 +272,24 @@ static enum pli_err at_port(const char *port, MPI_Info info, int root, struct pl
     }
     if (comm->rank == root) {
         err = parse(port, &v.port);
-        err = err == PLI_OK ? pli_port_timeout_read(info, make == knock, &v.timeout) : err;
-        err = err == PLI_OK ? make(&v, port, comm, &bridge) : err;
+        err =
+            err == PLI_OK ? pli_port_timeout_read(info, make == connect_as_root, &v.timeout) : err;
+        err = err == PLI_OK ? make(&v, port, comm, &pair_comm) : err;
     }
-    err = pli_bcast_error_share(comm, root, err, &none);
-    err = err == PLI_OK ? pli_intercomm_join(comm, root, bridge, far, PLI_OK, out) : err;
-    pli_first_contact_drop(bridge);
+    err = pli_bcast_error_share(comm, root, err, &unused);
+    err = err == PLI_OK ? pli_intercomm_join(comm, root, pair_comm, far, PLI_OK, out) : err;
+    pli_first_contact_free(pair_comm);
     return err;
 }
 
 enum pli_err pli_port_accept(const char *port, MPI_Info info, int root, struct pli_comm *comm,
                              struct pli_comm **out)
 {
-    return at_port(port, info, root, comm, 1, accept_client, out);
+    return meet_at_port(port, info, root, comm, 1, accept_as_root, out);
 }
 
 enum pli_err pli_port_connect(const char *port, MPI_Info info, int root, struct pli_comm *comm,
                               struct pli_comm **out)
 {
-    return at_port(port, info, root, comm, 0, knock, out);
+    return meet_at_port(port, info, root, comm, 0, connect_as_root, out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time limit of a wait at a port.
+// Reads and checks the time limit of a wait at a port.
 #include "dynamic/port_timeout.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ static void set(struct pli_port_timeout *t, double seconds, const char *limit)
     *t = (struct pli_port_timeout){ pli_clock_ns() + (uint64_t)(seconds * 1e9), seconds, limit };
 }
 
-// The hints count at the root alone, and so does whether they are hints.
+// Only the root reads and checks info, as it is significant only there.
 enum pli_err pli_port_timeout_read(MPI_Info info, bool is_caller, struct pli_port_timeout *out)
 {
     struct pli_info *i = info != MPI_INFO_NULL ? pli_handle_get(info, PLI_KIND_INFO) : NULL;
@@ -43,7 +43,7 @@ enum pli_err pli_port_timeout_read(MPI_Info info, bool is_caller, struct pli_por
 enum pli_err pli_port_timeout_check(const struct pli_port_timeout *t)
 {
     return t->end != 0 && pli_clock_ns() > t->end
-               ? pli_fail(PLI_ERR_PORT, "nobody has come to the port within %g s, %s", t->seconds,
+               ? pli_fail(PLI_ERR_PORT, "no process came to the port within %g s, %s", t->seconds,
                           t->limit)
                : PLI_OK;
 }

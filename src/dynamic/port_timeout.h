@@ -10,16 +10,16 @@
 #include <stdint.h>
 
 struct pli_port_timeout {
-    uint64_t end;      // by the clock, 0: never
-    double seconds;    // so long that is from the beginning
-    const char *limit; // and what says so
+    uint64_t end;      // when it runs out, by the clock; 0: never
+    double seconds;    // its length
+    const char *limit; // the hint or setting that it comes from
 };
 
 // Read the hint; a caller without one gives up after an implementation-defined time, and the side
 // that accepts waits. Fails when info is no info object or the hint no number. [MPI-5.0 11.9.3]
 enum pli_err pli_port_timeout_read(MPI_Info info, bool is_caller, struct pli_port_timeout *out);
 
-// PLI_ERR_PORT, with a sentence, once the time has run out.
+// PLI_ERR_PORT once the time has run out.
 enum pli_err pli_port_timeout_check(const struct pli_port_timeout *t);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On one host the table in memory is all there is. On several, mpiexec decides; what is opened or
-// published is entered in the memory here too, for the other jobs on this host.
+// Opens ports and publishes names. A job on one host has them only in the table of the node's
+// memory. In a job on several hosts mpiexec has the table; ports and names that were made on this
+// host are in the node's memory too, where other jobs on this host find them.
 #include "dynamic/ports.h"
 
 #include "boot/boot.h"
@@ -12,36 +13,36 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct pli_node *here(void)
+static const struct pli_node *this_node(void)
 {
     return &pli_proc.boot->node;
 }
 
-static bool is_alone(void)
+static bool is_single_host(void)
 {
-    return here()->header->n_host == 1;
+    return this_node()->header->n_host == 1;
 }
 
-static enum pli_err ask(struct pli_ask_tie *what, struct pli_answer *a)
+static enum pli_err call_launcher(struct pli_ask_port *what, struct pli_answer *a)
 {
-    enum pli_err err = pli_launcher_call(NULL, PLI_ASK_TIE, what, sizeof *what, a);
+    enum pli_err err = pli_launcher_call(NULL, PLI_ASK_PORT, what, sizeof *what, a);
     a->text[sizeof a->text - 1] = '\0';
     return err != PLI_OK || a->error == 0 ? err : pli_fail((enum pli_err)a->error, "%s", a->text);
 }
 
-static enum pli_err ask_port(enum pli_ask_tie_what what, uint64_t cookie, struct pli_id who,
-                             struct pli_answer *a)
+static enum pli_err call_for_port(enum pli_ask_port_what what, uint64_t cookie, struct pli_id who,
+                                  struct pli_answer *a)
 {
-    struct pli_ask_tie t = {
+    struct pli_ask_port t = {
         .what = what, .owner = (uint32_t)who.proc, .ep = who.ep, .cookie = cookie
     };
-    return ask(&t, a);
+    return call_launcher(&t, a);
 }
 
-static enum pli_err ask_name(enum pli_ask_tie_what what, const char *service, const char *port,
-                             struct pli_answer *a)
+static enum pli_err call_for_name(enum pli_ask_port_what what, const char *service, const char *port,
+                                  struct pli_answer *a)
 {
-    struct pli_ask_tie t = { .what = what, .owner = pli_proc.boot->index };
+    struct pli_ask_port t = { .what = what, .owner = pli_proc.boot->index };
     if (port != NULL && strlen(port) >= sizeof t.port) {
         return pli_fail(PLI_ERR_ARG,
                         "argument port_name is longer than the %zu characters that a job on "
@@ -50,49 +51,51 @@ static enum pli_err ask_name(enum pli_ask_tie_what what, const char *service, co
     }
     snprintf(t.service, sizeof t.service, "%s", service);
     snprintf(t.port, sizeof t.port, "%s", port != NULL ? port : "");
-    return ask(&t, a);
+    return call_launcher(&t, a);
 }
 
-enum pli_err pli_ports_open(uint32_t *place_out, uint64_t *cookie_out)
+enum pli_err pli_ports_open(uint32_t *slot_out, uint64_t *cookie_out)
 {
     struct pli_answer a = { 0 };
     *cookie_out = 0;
-    enum pli_err err = pli_jobtab_open_port(here(), pli_proc.boot->index, place_out, cookie_out);
-    if (err != PLI_OK || is_alone()) {
+    enum pli_err err =
+        pli_jobtab_open_port(this_node(), pli_proc.boot->index, slot_out, cookie_out);
+    if (err != PLI_OK || is_single_host()) {
         return err;
     }
-    err = ask_port(PLI_ASK_TIE_OPEN, *cookie_out, (struct pli_id){ .proc = pli_proc.boot->index },
-                   &a);
+    err = call_for_port(PLI_ASK_PORT_OPEN, *cookie_out,
+                        (struct pli_id){ .proc = pli_proc.boot->index }, &a);
     if (err != PLI_OK) {
-        pli_jobtab_close_port(here(), *place_out, *cookie_out);
+        pli_jobtab_close_port(this_node(), *slot_out, *cookie_out);
     }
     return err;
 }
 
-enum pli_err pli_ports_close(uint32_t place, uint64_t cookie)
+enum pli_err pli_ports_close(uint32_t slot, uint64_t cookie)
 {
     struct pli_answer a = { 0 };
-    enum pli_err err = pli_jobtab_close_port(here(), place, cookie);
-    return is_alone() ? err : ask_port(PLI_ASK_TIE_CLOSE, cookie, (struct pli_id){ 0 }, &a);
+    enum pli_err err = pli_jobtab_close_port(this_node(), slot, cookie);
+    return is_single_host() ? err
+                            : call_for_port(PLI_ASK_PORT_CLOSE, cookie, (struct pli_id){ 0 }, &a);
 }
 
-enum pli_err pli_ports_own(uint32_t place, uint64_t cookie, struct pli_id me)
+enum pli_err pli_ports_own(uint32_t slot, uint64_t cookie, struct pli_id me)
 {
     struct pli_answer a = { 0 };
-    bool is_here = pli_jobtab_own_port(here(), place, cookie, (uint32_t)me.proc, me.ep);
-    if (is_alone()) {
+    bool is_here = pli_jobtab_own_port(this_node(), slot, cookie, (uint32_t)me.proc, me.ep);
+    if (is_single_host()) {
         return is_here ? PLI_OK : pli_fail(PLI_ERR_PORT, "the port is not open");
     }
-    return ask_port(PLI_ASK_TIE_OWN, cookie, me, &a);
+    return call_for_port(PLI_ASK_PORT_OWN, cookie, me, &a);
 }
 
-enum pli_err pli_ports_owner(uint32_t place, uint64_t cookie, struct pli_id *owner_out)
+enum pli_err pli_ports_owner(uint32_t slot, uint64_t cookie, struct pli_id *owner_out)
 {
     struct pli_answer a = { 0 };
     enum pli_err err = PLI_OK;
-    if (!is_alone()) {
-        err = ask_port(PLI_ASK_TIE_OWNER, cookie, (struct pli_id){ 0 }, &a);
-    } else if (!pli_jobtab_port_owner(here(), place, cookie, &a.first, &a.n)) {
+    if (!is_single_host()) {
+        err = call_for_port(PLI_ASK_PORT_OWNER, cookie, (struct pli_id){ 0 }, &a);
+    } else if (!pli_jobtab_port_owner(this_node(), slot, cookie, &a.first, &a.n)) {
         err = pli_fail(PLI_ERR_PORT, "the port is not open");
     }
     *owner_out = (struct pli_id){ .proc = pli_proc.boot->job | a.first, .ep = a.n };
@@ -102,13 +105,14 @@ enum pli_err pli_ports_owner(uint32_t place, uint64_t cookie, struct pli_id *own
 enum pli_err pli_ports_publish(const char *service, const char *port)
 {
     struct pli_answer a = { 0 };
-    enum pli_err err = is_alone() ? PLI_OK : ask_name(PLI_ASK_TIE_PUBLISH, service, port, &a);
+    enum pli_err err =
+        is_single_host() ? PLI_OK : call_for_name(PLI_ASK_PORT_PUBLISH, service, port, &a);
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_jobtab_publish(here(), pli_proc.boot->index, service, port);
-    if (err != PLI_OK && !is_alone()) {
-        ask_name(PLI_ASK_TIE_UNPUBLISH, service, NULL, &a);
+    err = pli_jobtab_publish(this_node(), pli_proc.boot->index, service, port);
+    if (err != PLI_OK && !is_single_host()) {
+        call_for_name(PLI_ASK_PORT_UNPUBLISH, service, NULL, &a);
     }
     return err;
 }
@@ -116,10 +120,10 @@ enum pli_err pli_ports_publish(const char *service, const char *port)
 enum pli_err pli_ports_unpublish(const char *service)
 {
     struct pli_answer a = { 0 };
-    enum pli_err err = pli_jobtab_unpublish(here(), service);
-    if (!is_alone()) {
+    enum pli_err err = pli_jobtab_unpublish(this_node(), service);
+    if (!is_single_host()) {
         pli_fail_take(NULL); // it may have been published on another host
-        err = ask_name(PLI_ASK_TIE_UNPUBLISH, service, NULL, &a);
+        err = call_for_name(PLI_ASK_PORT_UNPUBLISH, service, NULL, &a);
     }
     return err;
 }
@@ -127,12 +131,12 @@ enum pli_err pli_ports_unpublish(const char *service)
 enum pli_err pli_ports_lookup(const char *service, char *port_out)
 {
     struct pli_answer a = { 0 };
-    if (is_alone()) {
-        return pli_jobtab_lookup(here(), service, port_out)
+    if (is_single_host()) {
+        return pli_jobtab_lookup(this_node(), service, port_out)
                    ? PLI_OK
                    : pli_fail(PLI_ERR_NAME, "no rank of this job has published it");
     }
-    enum pli_err err = ask_name(PLI_ASK_TIE_LOOKUP, service, NULL, &a);
+    enum pli_err err = call_for_name(PLI_ASK_PORT_LOOKUP, service, NULL, &a);
     snprintf(port_out, PLI_JOBTAB_PORT, "%s", a.text);
     return err;
 }

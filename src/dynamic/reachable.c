@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job's memory says where its processes are and which of them have ended.
+// Finds in a job's shared memory where its processes are and which of them have ended.
 #include "dynamic/reachable.h"
 
 #include "boot/boot.h"
@@ -29,7 +29,8 @@ enum pli_err pli_reachable_check(const struct pli_comm *comm, uint64_t proc)
         if (p != NULL && p->host != here) {
             return pli_fail(PLI_ERR_PORT,
                             "rank %d of the communicator is on host %s, the root on %s; jobs that "
-                            "were started separately meet where all who take part are on one host",
+                            "were started separately can connect only if all ranks that take part "
+                            "are on one host",
                             r, node->hosts[p->host].name, node->hosts[here].name);
         }
     }
@@ -43,13 +44,13 @@ enum pli_err pli_reachable_check_host(const char *host)
                ? PLI_OK
                : pli_fail(PLI_ERR_PORT,
                           "the port is on host %s and this process on %s; jobs that were started "
-                          "separately meet where all who take part are on one host",
+                          "separately can connect only if all ranks that take part are on one host",
                           host, here);
 }
 
 enum pli_err pli_reachable_refuse_joined(void)
 {
-    // Such jobs go by one number, under which a process knows its own alone.
+    // Jobs joined by IMPI have one job number, by which a process finds only its own job.
     return pli_fail(PLI_ERR_PORT, "the other process belongs to a job that IMPI has joined to this "
                                   "one; MPI_COMM_WORLD has both, and MPI_Intercomm_create connects "
                                   "them");
@@ -62,7 +63,7 @@ bool pli_reachable_has_launcher(const struct pli_node *node)
     return access(path, F_OK) == 0;
 }
 
-bool pli_reachable_is_gone(uint64_t proc)
+bool pli_reachable_has_ended(uint64_t proc)
 {
     const struct pli_node *node = &pli_proc.boot->node;
     if ((proc & job_part) != pli_proc.boot->job) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether two groups of processes can meet, and whether somebody is still there.
+// Whether the processes of two jobs can reach each other, and whether one has ended.
 #ifndef PLI_DYNAMIC_REACHABLE_H
 #define PLI_DYNAMIC_REACHABLE_H
 
@@ -11,17 +11,18 @@
 struct pli_comm;
 struct pli_node;
 
-// Jobs that were started separately meet where all who take part are on one host. Whether those of
-// comm are, if `proc` is a process of another job, or that job; a sentence where not.
+// Jobs that were started separately can connect only if all ranks that take part are on one host.
+// Fails if `proc`, a process or the number of a job, is of another job and the members of comm are
+// on several hosts.
 enum pli_err pli_reachable_check(const struct pli_comm *comm, uint64_t proc);
-// Whether a job on a host of this name can be met.
+// Fails if a port on a host of this name cannot be reached.
 enum pli_err pli_reachable_check_host(const char *host);
-// The sentence for a job that IMPI has joined to this one.
+// The error for a job that IMPI has joined to this one.
 enum pli_err pli_reachable_refuse_joined(void);
 
-// Whether the process that looks after a job is still there.
+// Whether the launcher of a job still runs.
 bool pli_reachable_has_launcher(const struct pli_node *node);
-// Whether a process, of this job or of one that was met, has ended.
-bool pli_reachable_is_gone(uint64_t proc);
+// Whether a process of this job, or of a job that this one is connected to, has ended.
+bool pli_reachable_has_ended(uint64_t proc);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names live in the memory of the job that published them and are gone with it. Other jobs' memory
-// is found through /proc, which shows a user's processes to that user: nothing is written anywhere
-// that could be left behind.
+// Published names are in the shared memory of the job that published them and vanish with it. The
+// memory of other jobs is found through /proc, which shows a user's processes to that user, so no
+// file is written that could be left behind.
 #include "dynamic/service.h"
 
 #include "boot/boot.h"
@@ -46,11 +46,11 @@ enum pli_err pli_service_unpublish(const char *service, struct pli_info *info, c
 {
     enum pli_err err = check(service);
     (void)info;
-    (void)port; // the name alone says which
+    (void)port; // the service name identifies the entry
     return err == PLI_OK ? pli_ports_unpublish(service) : err;
 }
 
-// The memory of the job that a process keeps, if it keeps one that is not ours; else -1.
+// A descriptor of the job memory that a process has open, or -1 if it has none.
 static int open_memory(int proc, const char *pid)
 {
     char path[300], link[64];
@@ -76,7 +76,7 @@ static int open_memory(int proc, const char *pid)
     return fd;
 }
 
-static bool ask(int proc, const char *pid, const char *service, char *port_out)
+static bool look_up_in(int proc, const char *pid, const char *service, char *port_out)
 {
     struct pli_node node;
     int fd = open_memory(proc, pid);
@@ -85,13 +85,13 @@ static bool ask(int proc, const char *pid, const char *service, char *port_out)
     }
     bool is_found = false;
     if (pli_node_map_to_look(fd, &node) == PLI_OK) {
-        // Ranks of a job may have its memory open too; its launcher alone is asked.
+        // Ranks of a job may have its memory open too; only the launcher's entry counts.
         is_found = node.header->launcher == (uint32_t)atoi(pid) &&
                    pli_node_job(node.header) != pli_proc.boot->job &&
                    pli_jobtab_lookup(&node, service, port_out);
         pli_node_unmap(&node);
     } else {
-        pli_fail_take(NULL); // of another version: none of ours
+        pli_fail_take(NULL); // the memory of another version of Pliant MPI
     }
     close(fd);
     return is_found;
@@ -112,7 +112,8 @@ enum pli_err pli_service_lookup(const char *service, struct pli_info *info, char
     bool is_found = err == PLI_OK;
     DIR *d = is_found ? NULL : opendir("/proc");
     for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL && !is_found; e = readdir(d)) {
-        is_found = isdigit((unsigned char)e->d_name[0]) && ask(dirfd(d), e->d_name, service, port);
+        is_found =
+            isdigit((unsigned char)e->d_name[0]) && look_up_in(dirfd(d), e->d_name, service, port);
     }
     if (d != NULL) {
         closedir(d);

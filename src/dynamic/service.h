@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Published names: from the name of a service to that of a port. [MPI-5.0 11.9.4]
+// Published names: a service name stands for the name of a port. [MPI-5.0 11.9.4]
 #ifndef PLI_DYNAMIC_SERVICE_H
 #define PLI_DYNAMIC_SERVICE_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the program where the spawning process would, and reads the hints. [MPI-5.0 11.8.4]
+// Writes the part of a spawn request that is about one program: finds the program where the
+// spawning process would find it, and reads the hints. [MPI-5.0 11.8.4]
 #include "dynamic/spawn_part.h"
 
 #include "boot/launcher_wire.h"
@@ -18,28 +19,28 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-void pli_spawn_text_put(struct pli_spawn_text *t, const void *data, size_t len)
+void pli_spawn_buf_put(struct pli_spawn_buf *t, const void *data, size_t len)
 {
     if (t->len + len > t->cap) {
         t->cap = (t->len + len) * 2 + 256;
         t->data = realloc(t->data, t->cap);
         if (t->data == NULL) {
-            abort(); // a few kilobytes: nothing works any more
+            abort(); // without memory for a few kilobytes nothing works
         }
     }
     memcpy(t->data + t->len, data, len);
     t->len += len;
 }
 
-void pli_spawn_text_fini(struct pli_spawn_text *t)
+void pli_spawn_buf_free(struct pli_spawn_buf *t)
 {
     free(t->data);
-    *t = (struct pli_spawn_text){ 0 };
+    *t = (struct pli_spawn_buf){ 0 };
 }
 
-static void put_string(struct pli_spawn_text *t, const char *s)
+static void put_string(struct pli_spawn_buf *t, const char *s)
 {
-    pli_spawn_text_put(t, s, strlen(s) + 1);
+    pli_spawn_buf_put(t, s, strlen(s) + 1);
 }
 
 static bool is_program(const char *path)
@@ -48,8 +49,8 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-// A name in a directory, made absolute; relative directories count from `here`.
-static bool try(const char *here, const char *dir, size_t dir_len, const char *name, char *out)
+// The absolute path of a name in a directory; a relative directory is relative to `here`.
+static bool try_dir(const char *here, const char *dir, size_t dir_len, const char *name, char *out)
 {
     int n = dir_len > 0 && dir[0] == '/'
                 ? snprintf(out, PATH_MAX, "%.*s/%s", (int)dir_len, dir, name)
@@ -62,7 +63,7 @@ static bool try_list(const char *here, const char *list, const char *name, char 
 {
     for (const char *dir = list; list != NULL; dir++) {
         size_t len = strcspn(dir, ":;"); // the standard leaves the separator open
-        if (try(here, dir, len, name, out)) {
+        if (try_dir(here, dir, len, name, out)) {
             return true;
         }
         dir += len;
@@ -73,7 +74,7 @@ static bool try_list(const char *here, const char *list, const char *name, char 
     return false;
 }
 
-// PATH as this process would hand it on.
+// PATH as a child of this process would get it.
 static const char *search_path(void)
 {
     for (char **e = environ; e != NULL && *e != NULL; e++) {
@@ -84,8 +85,8 @@ static const char *search_path(void)
     return "/usr/local/bin:/usr/bin:/bin";
 }
 
-// Whether processes may come to other hosts, which look at files themselves.
-static bool is_elsewhere(void)
+// Whether processes may be started on other hosts, where the launcher checks files itself.
+static bool has_other_hosts(void)
 {
     return (pli_boot.node.header->net & PLI_NODE_PART) != 0;
 }
@@ -101,19 +102,19 @@ static enum pli_err find_program(const char *name, const char *wdir, const char 
     bool is_found;
     if (name[0] == '/') {
         snprintf(out, PATH_MAX, "%s", name);
-        is_found = is_elsewhere() || is_program(name);
+        is_found = has_other_hosts() || is_program(name);
     } else if (strchr(name, '/') != NULL) {
-        is_found = try_list(here, path, name, out) || try(base, "", 0, name, out) ||
-                   try(here, "", 0, name, out);
+        is_found = try_list(here, path, name, out) || try_dir(base, "", 0, name, out) ||
+                   try_dir(here, "", 0, name, out);
     } else {
         is_found = try_list(here, path, name, out) || try_list(here, search_path(), name, out) ||
-                   try(here, "", 0, name, out);
+                   try_dir(here, "", 0, name, out);
     }
     if (is_found) {
         return PLI_OK;
     }
     if (access(out, F_OK) == 0) {
-        return pli_fail(PLI_ERR_SPAWN, "%s cannot be run: it is no file that may be executed", out);
+        return pli_fail(PLI_ERR_SPAWN, "%s cannot be run: it is not an executable file", out);
     }
     if (name[0] == '/') {
         return pli_fail(PLI_ERR_SPAWN, "there is no program %s", name);
@@ -147,7 +148,7 @@ static long largest(long a, long b, long c, long n)
 }
 
 // The largest number that the hint allows, at most n. [MPI-5.0 11.8.4 soft]
-static enum pli_err soften(const char *soft, int *n)
+static enum pli_err apply_soft(const char *soft, int *n)
 {
     long best = -1;
     for (const char *s = soft; s != NULL && *s != '\0';) {
@@ -179,8 +180,8 @@ static enum pli_err soften(const char *soft, int *n)
     return PLI_OK;
 }
 
-// Settings NAME=VALUE, one per line. How many they are, or -1 with a sentence.
-static int put_env(struct pli_spawn_text *t, const char *env)
+// Append settings NAME=VALUE, one per line. Returns their number, or -1 after pli_fail.
+static int put_env(struct pli_spawn_buf *t, const char *env)
 {
     int n = 0;
     for (const char *s = env; s != NULL && *s != '\0';) {
@@ -192,8 +193,8 @@ static int put_env(struct pli_spawn_text *t, const char *env)
             return -1;
         }
         if (len > 0) {
-            pli_spawn_text_put(t, s, len);
-            pli_spawn_text_put(t, "", 1);
+            pli_spawn_buf_put(t, s, len);
+            pli_spawn_buf_put(t, "", 1);
             n++;
         }
         s += len + (s[len] == '\n');
@@ -223,10 +224,10 @@ static enum pli_err check(const char *command, int *n, struct pli_info *info)
     }
     enum pli_err err = check_arch(pli_info_find(info, "arch"));
     err = err == PLI_OK ? check_errhandler(pli_info_find(info, "mpi_initial_errhandler")) : err;
-    return err == PLI_OK ? soften(pli_info_find(info, "soft"), n) : err;
+    return err == PLI_OK ? apply_soft(pli_info_find(info, "soft"), n) : err;
 }
 
-enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, char *const argv[],
+enum pli_err pli_spawn_part_add(struct pli_spawn_buf *t, const char *command, char *const argv[],
                                 int *n, struct pli_info *info)
 {
     char file[PATH_MAX] = "", here[PATH_MAX];
@@ -239,7 +240,7 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
         return err;
     }
     struct stat st;
-    if (wdir != NULL && !is_elsewhere() && (stat(wdir, &st) != 0 || !S_ISDIR(st.st_mode))) {
+    if (wdir != NULL && !has_other_hosts() && (stat(wdir, &st) != 0 || !S_ISDIR(st.st_mode))) {
         return pli_fail(PLI_ERR_SPAWN, "hint wdir is '%s', which is no directory here", wdir);
     }
     if (wdir == NULL || wdir[0] != '/') { // mpiexec may be in another directory by now
@@ -251,7 +252,7 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
     }
     size_t head = t->len;
     struct pli_ask_part part = { .n = (uint32_t)*n, .n_arg = 1 };
-    pli_spawn_text_put(t, &part, sizeof part);
+    pli_spawn_buf_put(t, &part, sizeof part);
     put_string(t, file);
     put_string(t, wdir);
     pli_host_hint_put(t, info);
@@ -267,13 +268,13 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
     const char *handler = pli_info_find(info, "mpi_initial_errhandler");
     if (handler != NULL) {
         static const char name[] = "PLIANT_INITIAL_ERRHANDLER=";
-        pli_spawn_text_put(t, name, sizeof name - 1);
+        pli_spawn_buf_put(t, name, sizeof name - 1);
         put_string(t, handler);
         part.n_env++;
     }
     part.len = (uint32_t)(t->len - head - sizeof part);
     for (; part.len % 8 != 0; part.len++) {
-        pli_spawn_text_put(t, "", 1);
+        pli_spawn_buf_put(t, "", 1);
     }
     memcpy(t->data + head, &part, sizeof part);
     return PLI_OK;

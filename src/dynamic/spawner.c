@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The root asks the launcher, waits for the first of the new processes to say that it is there, and
-// both sides make an intercommunicator as if their leaders had known each other all along.
+// MPI_Comm_spawn and MPI_Comm_get_parent. The root asks the launcher to start the processes and
+// waits for a message of the first of them; then both sides make an intercommunicator as
+// MPI_Intercomm_create does.
 #include "dynamic/spawner.h"
-#include "base/cpu.h"
 
+#include "base/cpu.h"
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/intercomm.h"
@@ -24,24 +25,24 @@
 
 static struct pli_comm *_Atomic parent; // of a spawned process, until it is freed
 
-// The request for the launcher; counts: of each part, for what was made of it.
-static enum pli_err write_order(const struct pli_spawner_order *order, const struct pli_comm *comm,
-                                uint64_t context, struct pli_spawn_text *t,
-                                struct pli_spawner_count *counts)
+// Write the request for the launcher; counts[i].started: the processes of each part.
+static enum pli_err write_request(const struct pli_spawner_request *request,
+                                  const struct pli_comm *comm, uint64_t context,
+                                  struct pli_spawn_buf *t, struct pli_spawner_count *counts)
 {
     struct pli_ask_spawn head = { .context = context,
                                   .parent = (uint32_t)comm->group->me.proc,
                                   .parent_ep = comm->group->me.ep,
-                                  .n_part = (uint32_t)order->n_part };
+                                  .n_part = (uint32_t)request->n_part };
     int64_t n_all = 0;
-    enum pli_err err = order->why;
-    pli_spawn_text_put(t, &head, sizeof head);
-    for (int i = 0; err == PLI_OK && i < order->n_part; i++) {
-        int n = order->maxprocs[i];
-        err =
-            pli_spawn_part_add(t, order->commands[i], order->argvs != NULL ? order->argvs[i] : NULL,
-                               &n, order->infos[i]);
-        counts[i].made = n;
+    enum pli_err err = request->why;
+    pli_spawn_buf_put(t, &head, sizeof head);
+    for (int i = 0; err == PLI_OK && i < request->n_part; i++) {
+        int n = request->maxprocs[i];
+        err = pli_spawn_part_add(t, request->commands[i],
+                                 request->argvs != NULL ? request->argvs[i] : NULL, &n,
+                                 request->infos[i]);
+        counts[i].started = n;
         n_all += n;
     }
     if (err == PLI_OK && n_all > PLI_NODE_MAX_INDEX) {
@@ -49,42 +50,43 @@ static enum pli_err write_order(const struct pli_spawner_order *order, const str
                        (long long)n_all);
     }
     if (err == PLI_OK && n_all == 0) {
-        err = pli_fail(PLI_ERR_SPAWN, "no process is to be started: there would be nobody at the "
-                                      "other side of the intercommunicator");
+        err = pli_fail(PLI_ERR_SPAWN, "no process is to be started: the remote group of the "
+                                      "intercommunicator would be empty");
     }
     return err;
 }
 
 // Whether one of the new processes has ended before it called MPI_Init.
-static enum pli_err look(void *arg)
+static enum pli_err check_started(void *arg)
 {
     const struct pli_answer *a = arg;
     const struct pli_node *node = &pli_proc.boot->node;
     for (uint32_t i = 0; i < a->n; i++) {
         uint32_t row = pli_node_row_of(node, a->first + i);
         if (row != UINT32_MAX && node->rows[row].has_ended != 0) {
-            return PLI_ERR_SPAWN; // give_up has the words
+            return PLI_ERR_SPAWN; // undo_spawn gives the reason
         }
     }
     return PLI_OK;
 }
 
-static const char *program_of(const struct pli_spawner_order *order,
+static const char *program_of(const struct pli_spawner_request *request,
                               const struct pli_spawner_count *counts, uint32_t index)
 {
     int i = 0;
-    while (i + 1 < order->n_part && index >= (uint32_t)counts[i].made) {
-        index -= (uint32_t)counts[i++].made;
+    while (i + 1 < request->n_part && index >= (uint32_t)counts[i].started) {
+        index -= (uint32_t)counts[i++].started;
     }
-    return order->commands[i];
+    return request->commands[i];
 }
 
-// The new processes cannot be met: none of them is to stay. The sentence that says why.
-static enum pli_err give_up(const struct pli_spawner_order *order,
-                            const struct pli_spawner_count *counts, struct pli_comm *comm,
-                            const struct pli_answer *made)
+// The new processes cannot be connected to: have all of them ended, and return an error that says
+// why.
+static enum pli_err undo_spawn(const struct pli_spawner_request *request,
+                               const struct pli_spawner_count *counts, struct pli_comm *comm,
+                               const struct pli_answer *started)
 {
-    struct pli_ask_unspawn ask = { made->first, made->n };
+    struct pli_ask_unspawn ask = { started->first, started->n };
     struct pli_answer a = { 0 };
     enum pli_err err = pli_launcher_call(comm->ep->lane, PLI_ASK_UNSPAWN, &ask, sizeof ask, &a);
     a.text[sizeof a.text - 1] = '\0';
@@ -92,40 +94,41 @@ static enum pli_err give_up(const struct pli_spawner_order *order,
                          : pli_fail(PLI_ERR_SPAWN,
                                     "process %u of the %u that were started, %s, %s without having "
                                     "called MPI_Init",
-                                    a.first, made->n, program_of(order, counts, a.first),
+                                    a.first, started->n, program_of(request, counts, a.first),
                                     a.text[0] != '\0' ? a.text : "ended");
 }
 
-// Wait for the first of the new processes, which speaks for all.
-static enum pli_err hear(const struct pli_spawner_order *order,
-                         const struct pli_spawner_count *counts, struct pli_comm *comm,
-                         struct pli_answer *made, uint64_t context, struct pli_comm **bridge_out)
+// Wait for the message of the first of the new processes, which it sends when all are ready.
+static enum pli_err wait_for_first(const struct pli_spawner_request *request,
+                                   const struct pli_spawner_count *counts, struct pli_comm *comm,
+                                   struct pli_answer *started, uint64_t context,
+                                   struct pli_comm **pair_out)
 {
-    struct pli_id first = { pli_proc.boot->job | made->first, 0 };
+    struct pli_id first = { pli_proc.boot->job | started->first, 0 };
     uint64_t hello = 0;
-    enum pli_err err = pli_first_contact_make(comm, first, true, context, bridge_out);
+    enum pli_err err = pli_first_contact_make(comm, first, true, context, pair_out);
     if (err == PLI_OK) {
-        err = pli_first_contact_hear(*bridge_out, &hello, sizeof hello, look, made);
-        err = err == PLI_ERR_SPAWN ? give_up(order, counts, comm, made) : err;
+        err = pli_first_contact_recv(*pair_out, &hello, sizeof hello, check_started, started);
+        err = err == PLI_ERR_SPAWN ? undo_spawn(request, counts, comm, started) : err;
     }
     if (err == PLI_OK && hello != context) {
-        err = pli_fail(PLI_ERR_INTERN, "a spawned process said something else than its name");
+        err = pli_fail(PLI_ERR_INTERN, "a spawned process sent a wrong first message");
     }
     return err;
 }
 
-// The root's part up to a bridge to the first of the new processes.
-static enum pli_err start(const struct pli_spawner_order *order, struct pli_comm *comm,
-                          struct pli_spawner_count *counts, struct pli_comm **bridge_out)
+// The root's part, up to a communicator with the first of the new processes.
+static enum pli_err start_as_root(const struct pli_spawner_request *request, struct pli_comm *comm,
+                                  struct pli_spawner_count *counts, struct pli_comm **pair_out)
 {
-    struct pli_spawn_text t = { 0 };
+    struct pli_spawn_buf t = { 0 };
     struct pli_answer answer;
     uint64_t context = pli_process_context();
-    enum pli_err err = write_order(order, comm, context, &t, counts);
+    enum pli_err err = write_request(request, comm, context, &t, counts);
     if (err == PLI_OK) {
         err = pli_launcher_call(comm->ep->lane, PLI_ASK_SPAWN, t.data, t.len, &answer);
     }
-    pli_spawn_text_fini(&t);
+    pli_spawn_buf_free(&t);
     if (err != PLI_OK) {
         return err;
     }
@@ -133,10 +136,10 @@ static enum pli_err start(const struct pli_spawner_order *order, struct pli_comm
         answer.text[sizeof answer.text - 1] = '\0';
         return pli_fail(PLI_ERR_SPAWN, "%s", answer.text);
     }
-    return hear(order, counts, comm, &answer, context, bridge_out);
+    return wait_for_first(request, counts, comm, &answer, context, pair_out);
 }
 
-// What was made of each part. Collective; the root's count, others get a copy.
+// Broadcast the root's counts of each part. Collective.
 static enum pli_err share_counts(struct pli_spawner_count **counts, int n_part, int root,
                                  struct pli_comm *comm)
 {
@@ -149,11 +152,11 @@ static enum pli_err share_counts(struct pli_spawner_count **counts, int n_part, 
     return pli_bcast_error_copy(comm, root, *counts, (size_t)n_part * sizeof **counts);
 }
 
-enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
+enum pli_err pli_spawner_start(const struct pli_spawner_request *request, int root,
                                struct pli_comm *comm, struct pli_spawner_count **counts_out,
                                int *n_part_out, struct pli_comm **out)
 {
-    struct pli_comm *bridge = NULL;
+    struct pli_comm *pair_comm = NULL;
     enum pli_err why = PLI_OK;
     int32_t n_part = 0;
     *counts_out = NULL;
@@ -165,13 +168,13 @@ enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
         return pli_comm_refuse_span(comm, "spawned processes");
     }
     if (comm->rank == root) {
-        n_part = order->n_part > 0 && order->maxprocs != NULL ? order->n_part : 0;
+        n_part = request->n_part > 0 && request->maxprocs != NULL ? request->n_part : 0;
         *counts_out = calloc((size_t)n_part + 1, sizeof **counts_out);
         n_part = *counts_out != NULL ? n_part : 0;
         for (int i = 0; i < n_part; i++) {
-            (*counts_out)[i].asked = order->maxprocs[i] > 0 ? order->maxprocs[i] : 0;
+            (*counts_out)[i].asked = request->maxprocs[i] > 0 ? request->maxprocs[i] : 0;
         }
-        why = *counts_out != NULL ? start(order, comm, *counts_out, &bridge)
+        why = *counts_out != NULL ? start_as_root(request, comm, *counts_out, &pair_comm)
                                   : pli_fail(PLI_ERR_NOMEM, "no memory for error codes");
     }
     why = pli_bcast_error_share(comm, root, why, &n_part);
@@ -179,43 +182,43 @@ enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
     *n_part_out = err == PLI_OK ? n_part : 0;
     err = why != PLI_OK ? why : err;
     if (err == PLI_OK) {
-        err = pli_intercomm_join(comm, root, bridge, 1, PLI_OK, out);
+        err = pli_intercomm_join(comm, root, pair_comm, 1, PLI_OK, out);
     }
-    pli_first_contact_drop(bridge);
+    pli_first_contact_free(pair_comm);
     pli_process_recount();
     return err;
 }
 
-// The first of the spawned processes says that it is there.
-static enum pli_err say_hello(struct pli_comm *world, const struct pli_node_row *row,
-                              struct pli_comm **bridge_out)
+// The first of the spawned processes sends its first message to the root.
+static enum pli_err announce(struct pli_comm *world, const struct pli_node_row *row,
+                             struct pli_comm **pair_out)
 {
     struct pli_id id = { pli_proc.boot->job | row->parent, row->parent_ep };
     uint64_t context = row->parent_context;
-    enum pli_err err = pli_first_contact_make(world, id, false, context, bridge_out);
-    return err == PLI_OK ? pli_first_contact_say(*bridge_out, 0, &context, sizeof context) : err;
+    enum pli_err err = pli_first_contact_make(world, id, false, context, pair_out);
+    return err == PLI_OK ? pli_first_contact_send(*pair_out, 0, &context, sizeof context) : err;
 }
 
-enum pli_err pli_spawner_meet_parent(struct pli_comm *world)
+enum pli_err pli_spawner_connect_parent(struct pli_comm *world)
 {
     const struct pli_boot *boot = pli_proc.boot;
     const struct pli_node_row *row = &boot->node.rows[boot->row];
-    struct pli_comm *bridge = NULL;
+    struct pli_comm *pair_comm = NULL;
     enum pli_err why = PLI_OK;
     if (boot->row < boot->node.header->n_row || row->parent_context == 0) {
         return PLI_OK;
     }
-    // All are there, or nobody is: who ends before it gets here makes the spawning call fail.
+    // All new processes must get here: if one ends before, the spawning call fails.
     enum pli_err err = pli_coll_barrier(world);
     if (err != PLI_OK) {
         return err;
     }
     if (world->rank == 0) {
-        why = say_hello(world, row, &bridge);
+        why = announce(world, row, &pair_comm);
     }
     struct pli_comm *c = NULL;
-    err = pli_intercomm_join(world, 0, bridge, 0, why, &c);
-    pli_first_contact_drop(bridge);
+    err = pli_intercomm_join(world, 0, pair_comm, 0, why, &c);
+    pli_first_contact_free(pair_comm);
     if (err == PLI_OK) {
         pli_comm_set_name(c, "MPI_COMM_PARENT");
         atomic_store_explicit(&parent, c, memory_order_release);
@@ -223,17 +226,17 @@ enum pli_err pli_spawner_meet_parent(struct pli_comm *world)
     return err;
 }
 
-static void forget(struct pli_comm *c)
+static void forget_parent(struct pli_comm *c)
 {
     atomic_compare_exchange_strong(&parent, &c, NULL);
 }
 
 PLI_START void pli_spawner_prepare(void)
 {
-    pli_comm_on_end(forget);
+    pli_comm_on_end(forget_parent);
 }
 
-void pli_spawner_leave_parent(void)
+void pli_spawner_forget_parent(void)
 {
     atomic_store(&parent, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks the launcher to end the members of a communicator and leave the other ranks alone.
+// MPI_Abort on a communicator: asks the launcher to end its members and no other ranks.
 #include "elastic/abort_group.h"
 
 #include "boot/launcher_wire.h"
@@ -13,15 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool pli_abort_group_is_apart(const struct pli_comm *comm)
+bool pli_abort_group_applies(const struct pli_comm *comm)
 {
     const struct pli_boot *boot = pli_proc.boot;
     return comm != NULL && boot != NULL && boot->node.header != NULL &&
            (boot->node.header->mode & PLI_NODE_SURVIVES) != 0;
 }
 
-// Processes of this job that are members; endpoints of one process may name it several times.
-static uint32_t list(const struct pli_group *group, uint32_t *to)
+// The members that are processes of this job; a process with several endpoints is listed several
+// times.
+static uint32_t list_members(const struct pli_group *group, uint32_t *to)
 {
     uint32_t n = 0;
     for (int i = 0; i < group->size; i++) {
@@ -35,7 +36,7 @@ static uint32_t list(const struct pli_group *group, uint32_t *to)
 
 bool pli_abort_group(const struct pli_comm *comm, int code)
 {
-    if (!pli_abort_group_is_apart(comm)) {
+    if (!pli_abort_group_applies(comm)) {
         return false;
     }
     size_t most = (size_t)comm->group->size;
@@ -45,10 +46,10 @@ bool pli_abort_group(const struct pli_comm *comm, int code)
     if (ask == NULL) {
         return false;
     }
-    uint32_t *members = (uint32_t *)(ask + 1), n = list(comm->group, members);
-    n += comm->remote != comm->group ? list(comm->remote, members + n) : 0;
+    uint32_t *members = (uint32_t *)(ask + 1), n = list_members(comm->group, members);
+    n += comm->remote != comm->group ? list_members(comm->remote, members + n) : 0;
     *ask = (struct pli_ask_abort){ .code = code, .index = pli_proc.boot->index };
-    fflush(stdout); // the launcher may be quick
+    fflush(stdout); // the launcher may end this process at once
     bool is_done = pli_launcher_call(NULL, PLI_ASK_ABORT, ask, sizeof *ask + n * sizeof(uint32_t),
                                      &answer) == PLI_OK &&
                    answer.error == 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program asks for a checkpoint and waits until it is on the disk. In the image of a process it
-// still waits; the launcher that restores it makes the wait end.
+// MPIX_Checkpoint: asks the launcher for a checkpoint and waits until it is on the disk. In the
+// image of the process it still waits; the launcher that restores the image ends the wait.
 #include "elastic/checkpoint.h"
 
 #include "base/futex.h"
@@ -17,18 +17,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAP_NS = 1000000 };
+enum { WAIT_NS = 1000000 };
 
 struct outcome {
     int32_t error, is_restarted;
-    int32_t attempt; // at registered state
+    int32_t attempt; // with registered state: the number of the checkpoint
     char text[200];
-    char to[sizeof((struct pli_node_save *)0)->to]; // where all write it
+    char to[sizeof((struct pli_node_save *)0)->to]; // the directory that all ranks write to
 };
 
-// The last attempt that this process took part in. A host may hear late that what it was told to
-// want has been made by all ranks together.
-static _Atomic int answered;
+// The last attempt that this process took part in. A host may learn late that the checkpoint it was
+// told to want has been made.
+static _Atomic int last_attempt;
 
 enum pli_err pli_checkpoint_wanted(int *flag_out)
 {
@@ -36,43 +36,44 @@ enum pli_err pli_checkpoint_wanted(int *flag_out)
                      ? atomic_load_explicit(&pli_node_save(pli_proc.boot->node.header)->wanted,
                                             memory_order_relaxed)
                      : 0;
-    *flag_out = wanted > atomic_load_explicit(&answered, memory_order_relaxed);
+    *flag_out = wanted > atomic_load_explicit(&last_attempt, memory_order_relaxed);
     return PLI_OK;
 }
 
-// The launcher stops all processes, this one too, and writes them.
+// The launcher stops all processes, this one too, and writes their images.
 static void make_image(struct pli_lane *lane, struct outcome *o)
 {
     struct pli_node_save *save = pli_node_save(pli_proc.boot->node.header);
-    int generation = atomic_load(&save->generation), ticket = atomic_load(&save->n_begun) + 1;
+    int generation = atomic_load(&save->generation), awaited = atomic_load(&save->n_begun) + 1;
     if (!pli_freeze_ask()) {
         o->error = 1;
-        snprintf(o->text, sizeof o->text, "mpiexec is gone");
+        snprintf(o->text, sizeof o->text, "mpiexec has ended");
         return;
     }
-    for (int n = atomic_load(&save->n_done); n - ticket < 0; n = atomic_load(&save->n_done)) {
+    for (int n = atomic_load(&save->n_done); n - awaited < 0; n = atomic_load(&save->n_done)) {
         while (pli_progress_once(lane) > 0) {
         }
-        pli_futex_wait(&save->n_done, n, false, NAP_NS);
+        pli_futex_wait(&save->n_done, n, false, WAIT_NS);
     }
     o->error = save->error;
     o->is_restarted = atomic_load(&save->generation) != generation;
     snprintf(o->text, sizeof o->text, "%.190s", save->text);
 }
 
-static void note(struct outcome *o, enum pli_err err, const struct pli_answer *a)
+static void set_outcome(struct outcome *o, enum pli_err err, const struct pli_answer *a)
 {
     o->error = err != PLI_OK ? 1 : a->error;
     snprintf(o->text, sizeof o->text, "%.190s", err != PLI_OK ? pli_fail_take(NULL) : a->text);
 }
 
-// All write what is registered; the launcher makes a checkpoint of it.
+// All ranks write their registered state; the launcher makes a checkpoint of the files.
 static enum pli_err make_state(struct pli_comm *comm, struct outcome *o)
 {
     struct pli_node_save *save = pli_node_save(pli_proc.boot->node.header);
     struct pli_answer a = { 0 };
-    if (comm->rank == 0) { // its host has heard where before the answer; others may not have
-        note(o, pli_launcher_call(comm->ep->lane, PLI_ASK_STATE, NULL, 0, &a), &a);
+    if (comm->rank ==
+        0) { // its host knows the directory before the answer comes; others may not yet
+        set_outcome(o, pli_launcher_call(comm->ep->lane, PLI_ASK_STATE, NULL, 0, &a), &a);
         o->attempt = atomic_load(&save->n_begun);
         memcpy(o->to, save->to, sizeof o->to);
     }
@@ -83,12 +84,12 @@ static enum pli_err make_state(struct pli_comm *comm, struct outcome *o)
     }
     o->to[sizeof o->to - 1] = '\0';
     err = pli_registered_agree(comm, pli_registered_write(o->to, comm->rank));
-    atomic_store_explicit(&answered, o->attempt, memory_order_relaxed);
+    atomic_store_explicit(&last_attempt, o->attempt, memory_order_relaxed);
     if (comm->rank == 0) {
         struct pli_ask_seal ask = { .is_good = err == PLI_OK, .n_piece = (uint32_t)comm->size };
         enum pli_err end = pli_launcher_call(comm->ep->lane, PLI_ASK_SEAL, &ask, sizeof ask, &a);
         if (err == PLI_OK) {
-            note(o, end, &a);
+            set_outcome(o, end, &a);
         }
     }
     return err;
@@ -109,7 +110,8 @@ enum pli_err pli_checkpoint_make(struct pli_comm *comm, int *is_restarted_out)
                         "the job was started without checkpoints; mpiexec --checkpoint-dir DIR "
                         "allows them");
     }
-    enum pli_err err = pli_coll_barrier(comm); // what all did before the call is in it
+    enum pli_err err =
+        pli_coll_barrier(comm); // the checkpoint has all that any rank did before the call
     if (err == PLI_OK && how == PLI_NODE_SAVE_STATE) {
         err = make_state(comm, &o);
     } else if (err == PLI_OK && comm->rank == 0) {

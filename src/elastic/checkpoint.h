@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checkpoints as the program asks for them. The launcher makes them; see docs/design/checkpoint.md.
+// Checkpoints that the program asks for. The launcher makes them; see docs/design/checkpoint.md.
 #ifndef PLI_ELASTIC_CHECKPOINT_H
 #define PLI_ELASTIC_CHECKPOINT_H
 

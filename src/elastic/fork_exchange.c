@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What fails at one rank fails at all, with the same sentence; what the launcher says is heard by
-// all.
+// The messages of a fork: what fails at one rank fails at all with the same text, and all ranks get
+// the launcher's answer.
 #include "elastic/fork_exchange.h"
 
 #include "base/clock.h"
@@ -20,31 +20,31 @@
 #include <string.h>
 #include <time.h>
 
-enum { NUMBER_S = 10, LOOK_NS = 200000 };
+enum { PID_TIMEOUT_S = 10, POLL_NS = 200000 };
 
 enum pli_err pli_fork_exchange_agree(struct pli_comm *world, int m, enum pli_err mine)
 {
     char text[400] = "";
-    int said[3] = { mine == PLI_OK ? INT_MAX : world->rank, m, -m }, least[3];
+    int values[3] = { mine == PLI_OK ? INT_MAX : world->rank, m, -m }, minima[3];
     if (mine != PLI_OK) {
         snprintf(text, sizeof text, "rank %d %s", world->rank, pli_fail_take(NULL));
     }
-    enum pli_err err = pli_coll_allreduce(said, least, 3, pli_datatype_basic(MPI_INT),
+    enum pli_err err = pli_coll_allreduce(values, minima, 3, pli_datatype_basic(MPI_INT),
                                           pli_handle_get(MPI_MIN, PLI_KIND_OP), world);
     if (err != PLI_OK) {
         return err;
     }
-    if (least[0] != INT_MAX) {
-        int said_by[2] = { mine, 0 };
-        err = pli_coll_bcast(said_by, 2, pli_datatype_basic(MPI_INT), least[0], world);
+    if (minima[0] != INT_MAX) {
+        int reason[2] = { mine, 0 };
+        err = pli_coll_bcast(reason, 2, pli_datatype_basic(MPI_INT), minima[0], world);
         if (err == PLI_OK) {
-            err = pli_coll_bcast(text, sizeof text, pli_comm_make_byte(), least[0], world);
+            err = pli_coll_bcast(text, sizeof text, pli_comm_make_byte(), minima[0], world);
         }
-        return err != PLI_OK ? err : pli_fail((enum pli_err)said_by[0], "%s", text);
+        return err != PLI_OK ? err : pli_fail((enum pli_err)reason[0], "%s", text);
     }
-    if (least[1] != -least[2]) {
+    if (minima[1] != -minima[2]) {
         return pli_fail(PLI_ERR_ARG, "the ranks call it with different values, from %d to %d",
-                        least[1], -least[2]);
+                        minima[1], -minima[2]);
     }
     return PLI_OK;
 }
@@ -69,26 +69,26 @@ enum pli_err pli_fork_exchange_ask(struct pli_comm *world, enum pli_ask_kind kin
 enum pli_err pli_fork_exchange_clones(struct pli_comm *world, const struct pli_ask_fork *ask,
                                       struct pli_info *info, struct pli_answer *a)
 {
-    struct pli_spawn_text body = { 0 };
-    pli_spawn_text_put(&body, ask, sizeof *ask);
+    struct pli_spawn_buf body = { 0 };
+    pli_spawn_buf_put(&body, ask, sizeof *ask);
     pli_host_hint_put(&body, info);
     enum pli_err err = pli_fork_exchange_ask(world, PLI_ASK_FORK, body.data, body.len, a);
-    pli_spawn_text_fini(&body);
+    pli_spawn_buf_free(&body);
     return err;
 }
 
-enum pli_err pli_fork_exchange_number(uint32_t index, uint32_t *out)
+enum pli_err pli_fork_exchange_pid(uint32_t index, uint32_t *out)
 {
     const struct pli_node *node = &pli_boot.node;
     const struct pli_node_proc *p = pli_node_find(node, index);
-    uint64_t end = pli_clock_ns() + (uint64_t)NUMBER_S * 1000000000u;
+    uint64_t end = pli_clock_ns() + (uint64_t)PID_TIMEOUT_S * 1000000000u;
     *out = 0;
     while (p != NULL && p->host != pli_boot.host && *out == 0) {
         *out = atomic_load(&node->rows[pli_node_row_of(node, index)].pid);
         if (*out == 0 && pli_clock_ns() > end) {
             return pli_fail(PLI_ERR_SPAWN, "was not told that its clone can go to another host");
         }
-        nanosleep(&(struct timespec){ .tv_nsec = *out == 0 ? LOOK_NS : 0 }, NULL);
+        nanosleep(&(struct timespec){ .tv_nsec = *out == 0 ? POLL_NS : 0 }, NULL);
     }
     return PLI_OK;
 }

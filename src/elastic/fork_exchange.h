@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the ranks of a world talk about a fork.
+// What the ranks of a world tell each other, and ask the launcher, during a fork.
 #ifndef PLI_ELASTIC_FORK_EXCHANGE_H
 #define PLI_ELASTIC_FORK_EXCHANGE_H
 
@@ -11,20 +11,20 @@
 struct pli_comm;
 struct pli_info;
 
-// Whether all ranks have come this far and mean the same m; else the reason of the first that has
-// not, at all of them.
+// Agree that all ranks succeeded so far (mine: this rank's error) and gave the same m. Otherwise
+// all ranks fail with the error of the first one that did.
 enum pli_err pli_fork_exchange_agree(struct pli_comm *world, int m, enum pli_err mine);
 
 // Rank 0 asks the launcher; all get the answer.
 enum pli_err pli_fork_exchange_ask(struct pli_comm *world, enum pli_ask_kind kind, const void *body,
                                    size_t len, struct pli_answer *answer);
 
-// The same, for clones; the hints of rank 0's info, which may be NULL, say where.
+// The same, to reserve rows for clones; the hints of rank 0's info, which may be NULL, say where.
 enum pli_err pli_fork_exchange_clones(struct pli_comm *world, const struct pli_ask_fork *ask,
                                       struct pli_info *info, struct pli_answer *a);
 
-// The process number that a clone should have because it is free where the clone goes; 0: the clone
-// stays here. Waits until this host has heard of it.
-enum pli_err pli_fork_exchange_number(uint32_t index, uint32_t *out);
+// The process id that a clone should have because it is free on the host that the clone goes to; 0:
+// the clone stays on this host. Waits until this host has been told.
+enum pli_err pli_fork_exchange_pid(uint32_t index, uint32_t *out);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fork with copy-on-write: its price is that of the page tables, whatever they point to. A process
-// in between, which shares our memory and so costs nothing, forks and ends: the new process then
-// falls to the launcher, which has asked the kernel for orphans, and not to us, so a program that
-// waits for children of its own never meets it.
+// fork(2) of a rank, which copies the page tables and no more. An intermediate process (vfork),
+// which shares this memory and so costs nothing, forks and ends: the launcher, a subreaper, then
+// becomes the parent of the new process, so a program that waits for children of its own never sees
+// it.
 #include "elastic/fork_split.h"
 
 #include <errno.h>
@@ -24,11 +24,11 @@
 #define HAS_RSEQ 0
 #endif
 
-static sigset_t user_mask; // while no signal may come
+static sigset_t user_mask; // to restore; all signals are blocked during the fork
 
 #if HAS_RSEQ
-// The kernel forgets where a process keeps its number of the core when that shares memory with
-// another one; sched_getcpu would stand still.
+// The kernel drops the rseq area of a process that shares its memory (vfork). Without it
+// sched_getcpu would always return the same core.
 static void register_rseq(void)
 {
     if (__rseq_size > 0) {
@@ -42,27 +42,27 @@ static void register_rseq(void)
 }
 #endif
 
-void pli_fork_split_tell(int told)
+void pli_fork_split_notify(int parent_pipe)
 {
-    ssize_t n = write(told, "k", 1);
-    (void)n; // who does not wait for it any more has ended
-    close(told);
+    ssize_t n = write(parent_pipe, "k", 1);
+    (void)n; // fails only if the parent has ended
+    close(parent_pipe);
     pthread_sigmask(SIG_SETMASK, &user_mask, NULL);
 }
 
-// Wait until the new process has told that it is there.
-static enum pli_err await(int fd, int error)
+// Wait until the new process is a rank.
+static enum pli_err wait_for_child(int fd, int error)
 {
-    char word = 0;
+    char byte = 0;
     ssize_t n;
     do {
-        n = read(fd, &word, 1);
+        n = read(fd, &byte, 1);
     } while (n < 0 && errno == EINTR);
     close(fd);
     if (error != 0) {
         return pli_fail(PLI_ERR_SPAWN, "cannot be forked: %s%s", strerror(error),
                         error == EAGAIN   ? " (the limit on processes, see ulimit -u)"
-                        : error == ENOMEM ? " (the system promises no more memory than it has, see "
+                        : error == ENOMEM ? " (the system does not overcommit memory, see "
                                             "vm.overcommit_memory)"
                                           : "");
     }
@@ -70,11 +70,11 @@ static enum pli_err await(int fd, int error)
                   : pli_fail(PLI_ERR_SPAWN, "was forked, but the clone could not become a rank");
 }
 
-// Say which number the next process in this namespace gets. False: that is not ours to say.
-static bool set_next(uint32_t number)
+// Set the id that the next process of this namespace gets. False: this process may not.
+static bool set_next_pid(uint32_t pid)
 {
     char text[16];
-    int n = snprintf(text, sizeof text, "%u", number - 1);
+    int n = snprintf(text, sizeof text, "%u", pid - 1);
     int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
     bool is_set = fd >= 0 && write(fd, text, (size_t)n) == n;
     if (fd >= 0) {
@@ -83,52 +83,54 @@ static bool set_next(uint32_t number)
     return is_set;
 }
 
-// fork, again while somebody else was faster. Context: the process in between.
-static pid_t fork_as(uint32_t number)
+// Fork a process with this id; try again when another process got the id. Context: the intermediate
+// process.
+static pid_t fork_with_pid(uint32_t pid)
 {
     enum { TRIES = 100 };
-    for (int i = 0; i < TRIES && number != 0 && set_next(number); i++) {
-        pid_t pid = fork();
-        if (pid == 0 && (uint32_t)getpid() != number) {
+    for (int i = 0; i < TRIES && pid != 0 && set_next_pid(pid); i++) {
+        pid_t child = fork();
+        if (child == 0 && (uint32_t)getpid() != pid) {
             _exit(0);
         }
-        if (pid <= 0 || (uint32_t)pid == number) {
-            return pid;
+        if (child <= 0 || (uint32_t)child == pid) {
+            return child;
         }
-        waitpid(pid, NULL, 0);
+        waitpid(child, NULL, 0);
     }
-    return fork(); // any: if it is taken there, whoever takes the image says so
+    // with any id: if it is in use on the other host, the restore there fails and says so
+    return fork();
 }
 
-enum pli_err pli_fork_split(uint32_t number, int *told_out)
+enum pli_err pli_fork_split(uint32_t pid, int *parent_pipe_out)
 {
-    int pipes[2];
-    volatile int error = 0; // written by the process in between, in our memory
-    sigset_t none;
-    if (pipe2(pipes, O_CLOEXEC) != 0) {
+    int fds[2];
+    volatile int error = 0; // written by the intermediate process, which shares this memory
+    sigset_t all_signals;
+    if (pipe2(fds, O_CLOEXEC) != 0) {
         return pli_fail(PLI_ERR_SPAWN, "cannot be forked: %s", strerror(errno));
     }
     fflush(NULL); // or both would print it
-    sigfillset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, &user_mask);
-    pid_t between = vfork();
-    if (between == 0) {
-        pid_t clone = fork_as(number);
+    sigfillset(&all_signals);
+    pthread_sigmask(SIG_SETMASK, &all_signals, &user_mask);
+    pid_t intermediate = vfork();
+    if (intermediate == 0) {
+        pid_t clone = fork_with_pid(pid);
         if (clone != 0) {
             error = clone < 0 ? errno : 0;
             _exit(0);
         }
-        close(pipes[0]);
+        close(fds[0]);
         register_rseq();
-        *told_out = pipes[1];
+        *parent_pipe_out = fds[1];
         return PLI_OK;
     }
-    error = between < 0 ? errno : error;
-    close(pipes[1]);
-    if (between > 0) {
-        waitpid(between, NULL, 0);
+    error = intermediate < 0 ? errno : error;
+    close(fds[1]);
+    if (intermediate > 0) {
+        waitpid(intermediate, NULL, 0);
     }
     pthread_sigmask(SIG_SETMASK, &user_mask, NULL);
-    *told_out = -1;
-    return await(pipes[0], error);
+    *parent_pipe_out = -1;
+    return wait_for_child(fds[0], error);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One process becomes two.
+// Forks a rank so that the launcher, not the rank, is the parent of the new process.
 #ifndef PLI_ELASTIC_FORK_SPLIT_H
 #define PLI_ELASTIC_FORK_SPLIT_H
 
@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
-// Returns twice. In the old process *told_out is -1, and the new one has told that it is a process
-// of the job. In the new one it is what to tell that with. The new process is nobody's child here:
-// it belongs to the launcher. number, if not 0: the process number it should have, and has where
-// the system lets us choose. Context: the only thread.
-enum pli_err pli_fork_split(uint32_t number, int *told_out);
-void pli_fork_split_tell(int told);
+// Returns twice. In the old process *parent_pipe_out is -1, and the new process has said that it is
+// a process of the job. In the new process it is the descriptor for pli_fork_split_notify, which
+// says so. The parent of the new process is the launcher. pid, if not 0: the process id it should
+// have, and has where the system lets us choose. Context: the process has one thread.
+enum pli_err pli_fork_split(uint32_t pid, int *parent_pipe_out);
+void pli_fork_split_notify(int parent_pipe);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered state: written and read piece by piece.
+// Writes registered state to one file per rank and reads it back, piece by piece.
 #include "elastic/registered.h"
 
 #include "base/fault.h"
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64 };
+enum { MAX_ENTRY = 64 };
 
 static struct entry {
     char name[PLI_REGISTERED_NAME];
@@ -26,15 +26,15 @@ static struct entry {
     MPIX_Checkpoint_pack_function *pack;
     MPIX_Checkpoint_unpack_function *unpack;
     void *arg;
-} kept[MOST]; // guarded by lock
-static uint32_t n_kept;
+} entries[MAX_ENTRY]; // guarded by lock
+static uint32_t n_entry;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct entry *find(const char *name)
 {
-    for (uint32_t i = 0; i < n_kept; i++) {
-        if (strncmp(kept[i].name, name, sizeof kept[i].name) == 0) {
-            return &kept[i];
+    for (uint32_t i = 0; i < n_entry; i++) {
+        if (strncmp(entries[i].name, name, sizeof entries[i].name) == 0) {
+            return &entries[i];
         }
     }
     return NULL;
@@ -55,10 +55,10 @@ enum pli_err pli_registered_register(const char *name, MPIX_Checkpoint_size_func
     pthread_mutex_lock(&lock);
     if (find(name) != NULL) {
         err = pli_fail(PLI_ERR_ARG, "'%s' is registered already", name);
-    } else if (n_kept == MOST) {
-        err = pli_fail(PLI_ERR_NO_SPACE, "no more than %d names can be registered", MOST);
+    } else if (n_entry == MAX_ENTRY) {
+        err = pli_fail(PLI_ERR_NO_SPACE, "no more than %d names can be registered", MAX_ENTRY);
     } else {
-        struct entry *k = &kept[n_kept++];
+        struct entry *k = &entries[n_entry++];
         *k = (struct entry){ .size = size_fn, .pack = pack_fn, .unpack = unpack_fn, .arg = arg };
         snprintf(k->name, sizeof k->name, "%s", name);
     }
@@ -108,13 +108,13 @@ enum pli_err pli_registered_write(const char *dir, int rank)
     if (f == NULL) {
         return pli_fail(PLI_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
     }
-    struct pli_registered_head head = { .magic = PLI_REGISTERED_MAGIC, .n_row = n_kept };
+    struct pli_registered_head head = { .magic = PLI_REGISTERED_MAGIC, .n_row = n_entry };
     enum pli_err err =
         fwrite(&head, sizeof head, 1, f) == 1
             ? PLI_OK
             : pli_fail(PLI_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
-    for (uint32_t i = 0; i < n_kept && err == PLI_OK; i++) {
-        err = write_one(f, &kept[i], path);
+    for (uint32_t i = 0; i < n_entry && err == PLI_OK; i++) {
+        err = write_one(f, &entries[i], path);
     }
     if (fclose(f) != 0 && err == PLI_OK) {
         err = pli_fail(errno == ENOSPC ? PLI_ERR_NO_SPACE : PLI_ERR_IO, "%s cannot be written: %s",
@@ -172,7 +172,7 @@ static enum pli_err read_piece(const char *dir, int piece, int n_piece)
     return err;
 }
 
-// All say how it went; the first that failed tells the others why.
+// All ranks exchange their result; the first that failed tells the others why.
 enum pli_err pli_registered_agree(struct pli_comm *comm, enum pli_err mine)
 {
     char text[200] = "";

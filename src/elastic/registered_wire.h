@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of one rank: a head, then for each registered name a row and its bytes, each on a
-// boundary of 16. In the byte order of the machine that wrote it; the magic word shows another.
+// The layout of one rank's file of registered state: a head, then for each registered name a row
+// and its bytes, each on a boundary of 16. The byte order is that of the machine that wrote the
+// file; the magic word shows when it is another.
 #ifndef PLI_ELASTIC_REGISTERED_WIRE_H
 #define PLI_ELASTIC_REGISTERED_WIRE_H
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All ranks must leave the old world at the same collective, or those who are in one would wait for
-// ever for those who were told before it. So everybody who hears of a new version says how many
-// collectives it has begun, and begins no other until all have said it. The largest number is where
-// they leave: those who are behind do the missing ones first. Only then is anybody told.
+// Lets all ranks leave the old world at the same collective, with the error MPI_WORLD_RESIZED. A
+// rank inside a collective would wait for ever for a rank that got the error before it. So each
+// rank that learns of a new version states how many collectives it has begun, and begins no other
+// until all have stated theirs. The largest count is the last collective of the old world: ranks
+// that are behind do the missing ones first, and only then get the error.
 #include "elastic/resize_error.h"
 
 #include "base/cpu.h"
@@ -14,7 +15,7 @@
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/progress.h"
-#include "elastic/resize.h"
+#include "elastic/elastic_world.h"
 #include "net/shm/shm.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
@@ -22,16 +23,16 @@
 #include <mpi.h>
 #include <pthread.h>
 
-// What is known of a new version, in order.
-enum state { S_NONE, S_SAID, S_TOLD, N_STATE };
+// How far this rank is with a new version, in order.
+enum state { S_NONE, S_COUNT_STATED, S_ERROR_DUE, N_STATE };
 
-enum { NEVER = INT32_MAX }; // collectives of a rank that cannot be told
+enum { NOT_TOLD = INT32_MAX }; // stated by a rank whose error handler is fatal
 
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static enum state state; // guarded by guard, as all below
-static uint32_t works;   // version that the program works in, or was told of
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static enum state state; // guarded by lock, as all below
+static uint32_t current; // version that the program works in, or was told of
 static bool is_forking;  // the ranks change the world themselves, and need not be told
-static uint32_t leave_at;
+static uint32_t last_collective;
 
 static struct pli_node_row *my_row(void)
 {
@@ -46,8 +47,9 @@ static bool is_fatal(struct pli_comm *world)
     return is;
 }
 
-// Whether some are on other hosts, whose rows are not here: the launcher counts for all.
-static bool is_wide(const struct pli_comm *world)
+// Whether members are on other hosts, whose rows are not in this memory: the launcher then collects
+// the counts.
+static bool has_other_hosts(const struct pli_comm *world)
 {
     uint32_t row;
     for (int i = 0; i < world->size; i++) {
@@ -58,11 +60,11 @@ static bool is_wide(const struct pli_comm *world)
     return false;
 }
 
-static void say(struct pli_comm *world)
+static void state_count(struct pli_comm *world)
 {
     uint32_t n = atomic_load_explicit(&world->n_begun, memory_order_seq_cst);
     if (is_fatal(world)) {
-        n = NEVER;
+        n = NOT_TOLD;
         if (world->rank == 0) {
             pli_log(PLI_WARN,
                     "the world was resized, but MPI_WORLD_RESIZED cannot be returned: the error "
@@ -70,22 +72,22 @@ static void say(struct pli_comm *world)
                     "start the job without --on-resize=error");
         }
     }
-    atomic_store_explicit(&my_row()->said, (uint64_t)(works + 1) << 32 | n, memory_order_seq_cst);
-    if (is_wide(world)) {
-        pli_boot_say_begun(&pli_boot, works + 1, n);
+    atomic_store_explicit(&my_row()->said, (uint64_t)(current + 1) << 32 | n, memory_order_seq_cst);
+    if (has_other_hosts(world)) {
+        pli_boot_say_begun(&pli_boot, current + 1, n);
     } else {
-        pli_shm_wake_node(&pli_boot.node); // others may wait for it
+        pli_shm_wake_node(&pli_boot.node); // other ranks may wait for the count
     }
 }
 
-// The number of the last collective in the old world; false: not all have said theirs.
-static bool find_end(const struct pli_comm *world, uint32_t *out)
+// The number of the last collective in the old world; false: not all ranks have stated their count.
+static bool find_last_collective(const struct pli_comm *world, uint32_t *out)
 {
     uint32_t most = 0, row;
-    if (is_wide(world)) {
+    if (has_other_hosts(world)) {
         uint64_t end = atomic_load_explicit(&pli_boot.node.header->end, memory_order_seq_cst);
         *out = (uint32_t)end;
-        return end >> 32 > works;
+        return end >> 32 > current;
     }
     for (int i = 0; i < world->size; i++) {
         if (!pli_boot_is_here(&pli_boot, pli_group_at(world->group, i).proc, &row)) {
@@ -94,7 +96,7 @@ static bool find_end(const struct pli_comm *world, uint32_t *out)
         const struct pli_node_row *r = &pli_boot.node.rows[row];
         uint64_t said = atomic_load_explicit(&r->said, memory_order_seq_cst);
         bool is_in = atomic_load_explicit(&r->state, memory_order_acquire) == PLI_NODE_RUNNING;
-        if (is_in && said >> 32 <= works) {
+        if (is_in && said >> 32 <= current) {
             return false;
         }
         if (is_in && (uint32_t)said > most) {
@@ -105,59 +107,61 @@ static bool find_end(const struct pli_comm *world, uint32_t *out)
     return true;
 }
 
-// Called by who has nothing to do, when something has happened.
-static void hear(void)
+// Called by an idle rank when the count of news has changed.
+static void on_news(void)
 {
     struct pli_comm *world = pli_comm_any(MPI_COMM_WORLD);
     uint32_t now = (uint32_t)atomic_load(&pli_boot.node.header->world);
-    if (world == NULL || pthread_mutex_trylock(&guard) != 0) {
+    if (world == NULL || pthread_mutex_trylock(&lock) != 0) {
         return;
     }
-    bool is_told = false;
-    if (state == S_NONE && now > works && !is_forking) {
-        state = S_SAID;
+    bool is_due = false;
+    if (state == S_NONE && now > current && !is_forking) {
+        state = S_COUNT_STATED;
         atomic_store_explicit(&world->is_left, PLI_COMM_LEAVING, memory_order_seq_cst);
-        say(world);
+        state_count(world);
     }
-    if (state == S_SAID && find_end(world, &leave_at) && leave_at != NEVER &&
-        atomic_load_explicit(&world->n_begun, memory_order_relaxed) >= leave_at) {
-        state = S_TOLD;
-        is_told = true;
+    if (state == S_COUNT_STATED && find_last_collective(world, &last_collective) &&
+        last_collective != NOT_TOLD &&
+        atomic_load_explicit(&world->n_begun, memory_order_relaxed) >= last_collective) {
+        state = S_ERROR_DUE;
+        is_due = true;
         atomic_store_explicit(&world->is_left, PLI_COMM_LEFT, memory_order_seq_cst);
         pli_comm_bar(world);
     }
-    pthread_mutex_unlock(&guard);
-    if (is_told) {
+    pthread_mutex_unlock(&lock);
+    if (is_due) {
         pli_fail_ops_all();
     }
 }
 
-// This process works in the version, and the launcher may know.
-static void take_up(void)
+// Report the version that this process works in: in its row, and to the launcher where that needs
+// it.
+static void report_current(void)
 {
-    atomic_store_explicit(&my_row()->works, works, memory_order_release);
+    atomic_store_explicit(&my_row()->works, current, memory_order_release);
     if ((pli_boot.node.header->net & PLI_NODE_PART) != 0) {
-        pli_boot_say_taken(&pli_boot, works);
+        pli_boot_say_taken(&pli_boot, current);
     }
 }
 
-// Give the error to the user, once. PLI_OK: another thread has.
-static enum pli_err tell(struct pli_comm *c)
+// Return the error to the program, once. PLI_OK: another thread has returned it.
+static enum pli_err raise_error(struct pli_comm *c)
 {
     const struct pli_node_header *h = pli_boot.node.header;
-    pthread_mutex_lock(&guard);
-    bool is_mine = state == S_TOLD && c == pli_comm_any(MPI_COMM_WORLD);
-    uint32_t version = works + 1;
+    pthread_mutex_lock(&lock);
+    bool is_mine = state == S_ERROR_DUE && c == pli_comm_any(MPI_COMM_WORLD);
+    uint32_t version = current + 1;
     enum pli_err err = PLI_OK;
     if (is_mine) {
         state = S_NONE;
-        works = version;
+        current = version;
         atomic_store_explicit(&c->is_left, 0, memory_order_relaxed);
         pli_comm_unbar(c);
         uint32_t leave = atomic_load_explicit(&my_row()->leave, memory_order_acquire);
         bool is_leaving = leave != 0 && leave <= version;
-        err = is_leaving ? PLI_OK : pli_resize_take_up(version);
-        take_up();
+        err = is_leaving ? PLI_OK : pli_elastic_world_set(version);
+        report_current();
         if (err == PLI_OK) {
             err = pli_fail(PLI_ERR_WORLD_RESIZED,
                            is_leaving ? "the world has %u ranks now, and this one is not among "
@@ -167,22 +171,22 @@ static enum pli_err tell(struct pli_comm *c)
                            h->world_size);
         }
     }
-    pthread_mutex_unlock(&guard);
+    pthread_mutex_unlock(&lock);
     return err;
 }
 
-// The n-th collective of the world begins.
-static enum pli_err enter(struct pli_comm *c, uint32_t n)
+// The n-th collective of the world begins: wait for the counts if a new version is known.
+static enum pli_err enter_collective(struct pli_comm *c, uint32_t n)
 {
     struct pli_waiter w = { .lane = c->ep->lane, .comm = c, .call = "a collective" };
     uint32_t end = 0;
     bool is_known = false;
     while (!is_known) {
-        pthread_mutex_lock(&guard);
+        pthread_mutex_lock(&lock);
         bool is_over = atomic_load_explicit(&c->is_left, memory_order_relaxed) == 0;
-        is_known = is_over || find_end(c, &end);
-        end = is_over ? NEVER : end;
-        pthread_mutex_unlock(&guard);
+        is_known = is_over || find_last_collective(c, &end);
+        end = is_over ? NOT_TOLD : end;
+        pthread_mutex_unlock(&lock);
         if (!is_known) {
             pli_progress_step(&w);
         }
@@ -192,11 +196,13 @@ static enum pli_err enter(struct pli_comm *c, uint32_t n)
         return PLI_OK;
     }
     atomic_fetch_sub_explicit(&c->n_begun, 1, memory_order_relaxed);
-    hear();
-    return tell(c);
+    on_news();
+    return raise_error(c);
 }
 
-static const struct pli_failure_resize ops = { .hear = hear, .tell = tell, .enter = enter };
+static const struct pli_failure_resize ops = { .handle = on_news,
+                                               .tell = raise_error,
+                                               .enter = enter_collective };
 
 PLI_START void pli_resize_error_prepare(void)
 {
@@ -205,29 +211,29 @@ PLI_START void pli_resize_error_prepare(void)
 
 void pli_resize_error_fork(bool is_begun)
 {
-    pthread_mutex_lock(&guard);
+    pthread_mutex_lock(&lock);
     is_forking = is_begun;
-    pthread_mutex_unlock(&guard);
+    pthread_mutex_unlock(&lock);
 }
 
 void pli_resize_error_forked(uint32_t version)
 {
-    pthread_mutex_lock(&guard);
-    works = version;
+    pthread_mutex_lock(&lock);
+    current = version;
     is_forking = false;
-    pthread_mutex_unlock(&guard);
+    pthread_mutex_unlock(&lock);
     if ((pli_boot.node.header->mode & PLI_NODE_TELLS) != 0) {
-        take_up();
+        report_current();
     }
 }
 
 enum pli_err pli_resize_error_begin(void)
 {
-    works = pli_boot.version;
+    current = pli_boot.version;
     if ((pli_boot.node.header->mode & PLI_NODE_TELLS) == 0) {
         return PLI_OK;
     }
-    enum pli_err err = works > 0 ? pli_coll_barrier(pli_comm_any(MPI_COMM_WORLD)) : PLI_OK;
-    take_up(); // the next may come
+    enum pli_err err = current > 0 ? pli_coll_barrier(pli_comm_any(MPI_COMM_WORLD)) : PLI_OK;
+    report_current(); // from now on the launcher may make the next version
     return err;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpiexec --on-resize=error: a resize is told by an error of the next call on MPI_COMM_WORLD, which
-// means the new version from then on.
+// mpiexec --on-resize=error: after a resize the next call on MPI_COMM_WORLD returns an error, and
+// MPI_COMM_WORLD is the new version from then on.
 #ifndef PLI_ELASTIC_RESIZE_ERROR_H
 #define PLI_ELASTIC_RESIZE_ERROR_H
 
@@ -9,17 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// This process came with a version of the world, or began with the first: it works in that. New
-// ranks wait in here for the barrier of the others. Context: MPI_COMM_WORLD was just made.
+// Begin with the version of the world that this process was started for. New ranks wait in here for
+// the barrier of the others. Context: MPI_COMM_WORLD was just made.
 enum pli_err pli_resize_error_begin(void);
 
-// The next version comes from a fork, of which nobody is told; or it does not come after all.
-// Context: no other version can come meanwhile.
+// A fork begins to make the next version, for which no rank gets the error (true), or has failed
+// (false). Context: no other version can be made meanwhile.
 void pli_resize_error_fork(bool is_begun);
-// It is there, and MPI_COMM_WORLD means it.
+// The fork has made the version, and MPI_COMM_WORLD is it.
 void pli_resize_error_forked(uint32_t version);
 
-// Tell lower rooms. Context: start-up only.
+// Register with the rooms below. Context: start-up only.
 void pli_resize_error_prepare(void);
 
 #endif

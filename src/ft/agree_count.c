@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Deaths are numbered, so that all who count up to the same one leave out the same members.
+// Counts votes. Failures are numbered, so that all processes that count up to the same one leave
+// out the same members.
 #include "ft/agree_count.h"
 
 bool pli_agree_count_is_out(const struct pli_node *node, uint64_t proc, uint32_t n_failed)
@@ -9,18 +10,19 @@ bool pli_agree_count_is_out(const struct pli_node *node, uint64_t proc, uint32_t
            p->failed_at <= n_failed;
 }
 
-static const struct pli_failure_vote *vote(const struct pli_failure_pact *pact, uint32_t i,
-                                           uint32_t seq)
+static const struct pli_failure_vote *vote(const struct pli_failure_agreement *agreement,
+                                           uint32_t i, uint32_t seq)
 {
-    return &pact->members[i].votes[seq % PLI_FAILURE_N_VOTE];
+    return &agreement->members[i].votes[seq % PLI_FAILURE_N_VOTE];
 }
 
-bool pli_agree_count_is_full(const struct pli_node *node, const struct pli_failure_pact *pact,
-                             uint32_t seq, uint32_t n_failed)
+bool pli_agree_count_is_full(const struct pli_node *node,
+                             const struct pli_failure_agreement *agreement, uint32_t seq,
+                             uint32_t n_failed)
 {
-    for (uint32_t i = 0; i < pact->n_member; i++) {
-        if (!pli_agree_count_is_out(node, pact->members[i].proc, n_failed) &&
-            atomic_load_explicit(&vote(pact, i, seq)->seq, memory_order_seq_cst) < seq) {
+    for (uint32_t i = 0; i < agreement->n_member; i++) {
+        if (!pli_agree_count_is_out(node, agreement->members[i].proc, n_failed) &&
+            atomic_load_explicit(&vote(agreement, i, seq)->seq, memory_order_seq_cst) < seq) {
             return false;
         }
     }
@@ -28,15 +30,15 @@ bool pli_agree_count_is_full(const struct pli_node *node, const struct pli_failu
 }
 
 struct pli_failure_outcome pli_agree_count_count(const struct pli_node *node,
-                                                 const struct pli_failure_pact *pact, uint32_t seq,
-                                                 uint32_t n_failed)
+                                                 const struct pli_failure_agreement *agreement,
+                                                 uint32_t seq, uint32_t n_failed)
 {
     struct pli_failure_outcome o = { .flags = { UINT32_MAX, UINT32_MAX } };
     uint32_t n_dead = 0, least = UINT32_MAX, most = 0;
-    for (uint32_t i = 0; i < pact->n_member; i++) {
-        const struct pli_failure_vote *v = vote(pact, i, seq);
-        int group = i >= pact->n_first;
-        if (pli_agree_count_is_out(node, pact->members[i].proc, n_failed)) {
+    for (uint32_t i = 0; i < agreement->n_member; i++) {
+        const struct pli_failure_vote *v = vote(agreement, i, seq);
+        int group = i >= agreement->n_first;
+        if (pli_agree_count_is_out(node, agreement->members[i].proc, n_failed)) {
             n_dead++;
             continue;
         }

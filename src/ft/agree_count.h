@@ -12,11 +12,12 @@
 // Whether a process is among the first n_failed that died.
 bool pli_agree_count_is_out(const struct pli_node *node, uint64_t proc, uint32_t n_failed);
 // Whether all members that are not out have come to agreement `seq`.
-bool pli_agree_count_is_full(const struct pli_node *node, const struct pli_failure_pact *pact,
-                             uint32_t seq, uint32_t n_failed);
-// What follows from the votes of those who are not out.
+bool pli_agree_count_is_full(const struct pli_node *node,
+                             const struct pli_failure_agreement *agreement, uint32_t seq,
+                             uint32_t n_failed);
+// What follows from the votes of the members that are not out.
 struct pli_failure_outcome pli_agree_count_count(const struct pli_node *node,
-                                                 const struct pli_failure_pact *pact, uint32_t seq,
-                                                 uint32_t n_failed);
+                                                 const struct pli_failure_agreement *agreement,
+                                                 uint32_t seq, uint32_t n_failed);
 
 #endif

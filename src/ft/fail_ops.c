@@ -20,7 +20,7 @@ static int peer_of(const struct pli_request *r)
     return r->flags & PLI_REQ_SEND ? r->source : r->item.source;
 }
 
-static bool is_doomed(struct pli_match_item *i, void *arg)
+static bool can_never_complete(struct pli_match_item *i, void *arg)
 {
     const struct pli_request *r = PLI_CONTAINER(i, struct pli_request, item);
     return pli_failure_judge(arg, r, i->source) != PLI_OK;
@@ -49,7 +49,8 @@ static void fail_posted(struct pli_lane *lane)
         for (uint32_t k = 0; lane->eps[c] != NULL && k < PLI_LANE_CHUNK; k++) {
             struct pli_endpoint *ep = lane->eps[c][k];
             struct pli_match_item *i;
-            while (ep != NULL && (i = pli_match_scan(&ep->match, is_doomed, lane)) != NULL) {
+            while (ep != NULL &&
+                   (i = pli_match_scan(&ep->match, can_never_complete, lane)) != NULL) {
                 struct pli_request *r = PLI_CONTAINER(i, struct pli_request, item);
                 pli_match_unpost(&ep->match, i);
                 r->state &= (uint16_t)~PLI_REQ_POSTED;
@@ -76,7 +77,7 @@ void pli_fail_ops_meet(struct pli_conn *c)
     }
 }
 
-// Sends whose data is being pumped: nobody knows them by name any more.
+// Sends whose data goes out in pieces: they are in no other list.
 static void fail_streams(struct pli_lane *lane)
 {
     struct pli_list *at = lane->streams.next;
@@ -107,10 +108,10 @@ static void fail_lane(struct pli_lane *lane)
         }
     }
     fail_posted(lane);
-    lane->salvage_ns = pli_clock_ns();
+    lane->reclaim_ns = pli_clock_ns();
     pli_reclaim_blocks(lane);
     pli_lock_drop(&lane->lock);
-    pli_lane_stir(lane);
+    pli_lane_wake(lane);
 }
 
 void pli_fail_ops_all(void)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Answers which members of a communicator have failed, and which of these the user knows of.
 // Failures are numbered by the launcher, so that every process lists them in the same order.
 #include "ft/failed_query.h"
 
@@ -88,6 +89,6 @@ enum pli_err pli_failed_query_get_acked(struct pli_comm *comm, struct pli_group 
 enum pli_err pli_failed_query_is_revoked(struct pli_comm *comm, int *flag)
 {
     count(comm);
-    *flag = atomic_load_explicit(&comm->doom, memory_order_relaxed) == PLI_ERR_REVOKED;
+    *flag = atomic_load_explicit(&comm->stop_err, memory_order_relaxed) == PLI_ERR_REVOKED;
     return PLI_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hears of the dead and of revoked communicators, and withdraws what can never complete.
+// Reads news of failed processes and revoked communicators, and withdraws what can never complete.
 #include "ft/failure.h"
 
 #include "base/clock.h"
@@ -52,9 +52,9 @@ static int count_failed(const struct pli_group *g)
     return n;
 }
 
-static void doom(struct pli_comm *c)
+static void mark_revoked(struct pli_comm *c)
 {
-    atomic_store_explicit(&c->doom, PLI_ERR_REVOKED, memory_order_relaxed);
+    atomic_store_explicit(&c->stop_err, PLI_ERR_REVOKED, memory_order_relaxed);
     pli_comm_bar(c);
 }
 
@@ -68,7 +68,7 @@ static void update(struct pli_comm *c, void *arg)
     *is_early = *is_early || whole->context == 0;
     atomic_store_explicit(&c->n_failed, n, memory_order_relaxed);
     if (pli_revoke_table_is_revoked(whole)) {
-        doom(c);
+        mark_revoked(c);
     }
 }
 
@@ -84,10 +84,10 @@ void pli_failure_begin(struct pli_comm *c)
 PLI_START static void open(void)
 {
     uint32_t mode = pli_boot.node.header->mode;
-    pli_request_is_mortal = (mode & (PLI_NODE_SURVIVES | PLI_NODE_TELLS)) != 0;
+    pli_request_may_be_withdrawn = (mode & (PLI_NODE_SURVIVES | PLI_NODE_TELLS)) != 0;
     is_told = (mode & PLI_NODE_TELLS) != 0;
-    pli_failure_news = &pli_boot.node.header->alarm;
-    if (pli_request_is_mortal) {
+    pli_failure_news = &pli_boot.node.header->n_news;
+    if (pli_request_may_be_withdrawn) {
         pli_comm_on_begin(pli_failure_begin);
         pli_comm_on_end(pli_revoke_table_leave);
     }
@@ -95,7 +95,7 @@ PLI_START static void open(void)
 
 static void move(void)
 {
-    pli_failure_news = &pli_boot.node.header->alarm;
+    pli_failure_news = &pli_boot.node.header->n_news;
 }
 
 // How many died up to one that did.
@@ -109,7 +109,7 @@ static int count_until(const struct pli_group *g, uint32_t last)
     return n;
 }
 
-// Whether somebody died whose message might have been waited for, and the program does not know.
+// Whether a process died whose message might have been waited for, and the program does not know.
 static bool has_lost(const struct pli_comm *c)
 {
     int n_acked = atomic_load_explicit(&c->n_acked, memory_order_relaxed);
@@ -146,15 +146,16 @@ enum pli_err pli_failure_judge(struct pli_lane *lane, const struct pli_request *
     if (c == NULL) {
         return PLI_OK;
     }
-    if (atomic_load_explicit(&c->doom, memory_order_relaxed) != 0) {
-        return (enum pli_err)atomic_load_explicit(&c->doom, memory_order_relaxed);
+    if (atomic_load_explicit(&c->stop_err, memory_order_relaxed) != 0) {
+        return (enum pli_err)atomic_load_explicit(&c->stop_err, memory_order_relaxed);
     }
     if (atomic_load_explicit(&c->is_left, memory_order_relaxed) == PLI_COMM_LEFT &&
         chan == PLI_CHAN_P2P && (r->flags & PLI_REQ_BLOCKING) != 0) {
         return PLI_ERR_WORLD_RESIZED;
     }
     int n = atomic_load_explicit(&c->n_failed, memory_order_relaxed);
-    // Of a collective, and of the making of communicators, nobody can know whom it depends on.
+    // Of a collective, and of the making of communicators, it is not known which members it depends
+    // on.
     if (n > 0 && (chan == PLI_CHAN_COLL || (chan == PLI_CHAN_SETUP && r->item.tag < 0))) {
         return PLI_ERR_PROC_FAILED;
     }
@@ -180,7 +181,7 @@ bool pli_failure_is_open_slow(struct pli_request *r)
     return is;
 }
 
-static void hear(void)
+static void handle(void)
 {
     pthread_mutex_lock(&guard);
     uint32_t news = atomic_load_explicit(pli_failure_news, memory_order_acquire);
@@ -210,7 +211,7 @@ static bool is_blocked(struct pli_lane *lane)
     return is;
 }
 
-// Whether nobody who lives is about to fill the next place of the mailbox.
+// Whether no living process is about to fill the next place of the mailbox.
 static bool is_abandoned(struct pli_lane *lane)
 {
     const struct pli_node *node = &pli_boot.node;
@@ -228,7 +229,7 @@ static bool is_abandoned(struct pli_lane *lane)
             }
         }
     }
-    return pli_shm_has_hole(&lane->shm); // who was about to has done it
+    return pli_shm_has_hole(&lane->shm); // the writer that was about to has done it
 }
 
 // A process may have died between claiming a place in the mailbox and filling it, and with blocks
@@ -237,8 +238,8 @@ static void put_right(struct pli_lane *lane)
 {
     pli_lock_take(&lane->lock);
     if ((!pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams)) &&
-        pli_clock_ns() - lane->salvage_ns > SALVAGE_NS) {
-        lane->salvage_ns = pli_clock_ns();
+        pli_clock_ns() - lane->reclaim_ns > SALVAGE_NS) {
+        lane->reclaim_ns = pli_clock_ns();
         pli_reclaim_blocks(lane);
     }
     if (!pli_shm_has_hole(&lane->shm)) {
@@ -264,10 +265,10 @@ static bool is_new(void)
 void pli_failure_look(struct pli_lane *lane)
 {
     if (is_new()) {
-        hear();
+        handle();
     }
     if (is_told) {
-        resize->hear();
+        resize->handle();
     }
     if (atomic_load_explicit(&pli_boot.node.header->n_failed, memory_order_relaxed) != 0) {
         put_right(lane);
@@ -362,20 +363,20 @@ enum pli_err pli_failure_explain(enum pli_err err, const char *what, const struc
 
 enum pli_err pli_failure_refuse(const char *what, const struct pli_comm *c)
 {
-    int doom = atomic_load_explicit(&c->doom, memory_order_relaxed);
+    int err_of_comm = atomic_load_explicit(&c->stop_err, memory_order_relaxed);
     int n = atomic_load_explicit(&c->n_failed, memory_order_relaxed);
     bool is_left = atomic_load_explicit(&c->is_left, memory_order_relaxed) == PLI_COMM_LEFT;
-    enum pli_err err = doom != 0 ? (enum pli_err)doom
-                       : is_left ? PLI_ERR_WORLD_RESIZED
-                       : n > 0   ? PLI_ERR_PROC_FAILED
-                                 : PLI_OK;
+    enum pli_err err = err_of_comm != 0 ? (enum pli_err)err_of_comm
+                       : is_left        ? PLI_ERR_WORLD_RESIZED
+                       : n > 0          ? PLI_ERR_PROC_FAILED
+                                        : PLI_OK;
     return err == PLI_OK ? PLI_OK : pli_failure_explain(err, what, c);
 }
 
 enum pli_err pli_failure_enter(const char *what, struct pli_comm *c)
 {
     if (is_new()) {
-        pli_failure_look(c->ep->lane); // those who are never idle look here
+        pli_failure_look(c->ep->lane); // threads that are never idle look here
     }
     if (!is_told) {
         return pli_failure_refuse(what, c);
@@ -403,16 +404,16 @@ enum pli_err pli_failure_revoke(struct pli_comm *c)
     }
     if ((pli_boot.node.header->mode & PLI_NODE_SURVIVES) == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
-                        "nobody would hear of it: start the job with mpiexec --on-failure=shrink");
+                        "no process would be told: start the job with mpiexec --on-failure=shrink");
     }
     enum pli_err err = pli_revoke_table_revoke(c);
     if (err != PLI_OK) {
         return err;
     }
-    // Who revokes at the same time may have come before us, and may not have told yet; and what
-    // all hosts are to hear is not here at once.
+    // A process that revokes at the same time may have come first, and may not have told yet; and
+    // what all hosts are to hear is not here at once.
     pthread_mutex_lock(&guard);
-    doom(c);
+    mark_revoked(c);
     pli_fail_ops_all();
     pthread_mutex_unlock(&guard);
     pli_failure_look(c->ep->lane);

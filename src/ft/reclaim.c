@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Takes back the blocks that failed processes held.
 // A block is given back by its reader, and the dead give nothing back. What they held is what no
 // message that waits in the mailbox of a living process names. The dead one's own mailbox does not
 // tell: it may have read more than it said.

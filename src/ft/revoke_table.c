@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hash table with open addressing. Who looks for a mark of its own needs no lock: it cannot go
-// while a member has not left, and places in front of it never become free.
+// The table of revoked communicators, a hash table with open addressing. A process that looks for a
+// mark of its own needs no lock: it cannot go while a member has not left, and places in front of
+// it never become free.
 #include "ft/revoke_table.h"
 
 #include "boot/failure_wire.h"
@@ -18,15 +19,15 @@
 
 enum { SWEEP_AT = PLI_FAILURE_N_MARK / 4 * 3 };
 
-// Memory for agreements that this process gave: it takes it back when nobody looks any more.
-struct gift {
-    struct gift *next;
-    struct pli_failure_pact *pact;
+// Memory for agreements that this process gave: it takes it back when no process looks any more.
+struct given {
+    struct given *next;
+    struct pli_failure_agreement *agreement;
     uint64_t key;
 };
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; // of this process, before the table's
-static struct gift *gifts;                                // guarded by guard
+static struct given *given_list;                          // guarded by guard
 
 static struct pli_failure_table *table(void)
 {
@@ -51,9 +52,9 @@ static struct pli_failure_mark *find(const struct pli_comm *c)
     return c->context != 0 ? pli_failure_find(pli_boot.node.header, key_of(c)) : NULL;
 }
 
-struct pli_failure_pact *pli_revoke_table_pact(const struct pli_failure_mark *m)
+struct pli_failure_agreement *pli_revoke_table_agreement(const struct pli_failure_mark *m)
 {
-    return pli_arena_at(atomic_load_explicit(&m->pact, memory_order_relaxed));
+    return pli_arena_at(atomic_load_explicit(&m->agreement, memory_order_relaxed));
 }
 
 static bool is_low(const struct pli_comm *c)
@@ -108,7 +109,7 @@ static void drop(void)
     pthread_mutex_unlock(&guard);
 }
 
-static bool is_over(const struct pli_failure_pact *p)
+static bool is_over(const struct pli_failure_agreement *p)
 {
     if (p->is_wide) {
         return atomic_load_explicit(&p->is_dropped, memory_order_acquire) != 0;
@@ -124,7 +125,7 @@ static bool is_over(const struct pli_failure_pact *p)
 // What stands in front of a free place need not be looked through. Context: table locked.
 static void clear(uint32_t i)
 {
-    struct pli_failure_pact *p = pli_revoke_table_pact(at(i));
+    struct pli_failure_agreement *p = pli_revoke_table_agreement(at(i));
     atomic_store_explicit(&at(i)->context, PLI_FAILURE_WAS, memory_order_release);
     atomic_store_explicit(&p->is_over, 1, memory_order_release);
     if (at(i + 1)->context != PLI_FAILURE_FREE) {
@@ -136,34 +137,34 @@ static void clear(uint32_t i)
     }
 }
 
-// Clear the marks that nobody needs: the last one who might have died instead of leaving. Context:
+// Clear the marks that are not needed: the last process may have died instead of leaving. Context:
 // table locked.
 static void sweep(void)
 {
     uint32_t n = 0;
     for (uint32_t i = PLI_FAILURE_N_MARK; i-- > 0;) { // backwards, so that whole runs become free
-        if (at(i)->context > PLI_FAILURE_WAS && is_over(pli_revoke_table_pact(at(i)))) {
+        if (at(i)->context > PLI_FAILURE_WAS && is_over(pli_revoke_table_agreement(at(i)))) {
             clear(i);
         }
     }
     for (uint32_t i = 0; i < PLI_FAILURE_N_MARK; i++) {
         n += at(i)->context != PLI_FAILURE_FREE;
     }
-    table()->n_mark = n; // who died with the lock may have left it wrong
+    table()->n_mark = n; // a process that died with the lock may have left it wrong
 }
 
 // Context: table locked.
 static void take_back(void)
 {
-    struct gift **i = &gifts;
+    struct given **i = &given_list;
     while (*i != NULL) {
-        struct gift *g = *i;
-        if (g->pact->is_wide && g->pact->is_over == 0 && is_over(g->pact)) {
+        struct given *g = *i;
+        if (g->agreement->is_wide && g->agreement->is_over == 0 && is_over(g->agreement)) {
             clear((uint32_t)(pli_failure_find(pli_boot.node.header, g->key) - table()->marks));
         }
-        if (atomic_load_explicit(&g->pact->is_over, memory_order_acquire) != 0) {
+        if (atomic_load_explicit(&g->agreement->is_over, memory_order_acquire) != 0) {
             *i = g->next;
-            pli_arena_give(g->pact);
+            pli_arena_give(g->agreement);
             free(g);
         } else {
             i = &g->next;
@@ -171,22 +172,22 @@ static void take_back(void)
     }
 }
 
-static struct pli_failure_pact *give(uint64_t key, uint32_t n)
+static struct pli_failure_agreement *give(uint64_t key, uint32_t n)
 {
-    struct gift *g = malloc(sizeof *g);
-    struct pli_failure_pact *p =
+    struct given *g = malloc(sizeof *g);
+    struct pli_failure_agreement *p =
         g != NULL ? pli_arena_take(sizeof *p + n * sizeof(struct pli_failure_member)) : NULL;
     if (p == NULL) {
         free(g);
         return NULL;
     }
-    *g = (struct gift){ gifts, p, key };
-    gifts = g;
+    *g = (struct given){ given_list, p, key };
+    given_list = g;
     p->n_member = n;
     return p;
 }
 
-static void enrol(struct pli_failure_pact *p, const struct pli_group *g, int first)
+static void add_members(struct pli_failure_agreement *p, const struct pli_group *g, int first)
 {
     for (int i = 0; i < g->size; i++) {
         p->members[first + i].proc = pli_group_at(g, i).proc;
@@ -244,7 +245,7 @@ static void say_members(const struct pli_comm *c)
     }
 }
 
-void pli_revoke_table_vote(const struct pli_comm *c, struct pli_failure_pact *p, uint32_t seq,
+void pli_revoke_table_vote(const struct pli_comm *c, struct pli_failure_agreement *p, uint32_t seq,
                            uint32_t value, bool is_making)
 {
     int place = pli_revoke_table_first(c, false) + c->rank;
@@ -278,7 +279,7 @@ enum pli_err pli_revoke_table_revoke(const struct pli_comm *c)
     }
     err = err == PLI_OK ? pli_revoke_table_make(c, &m) : err;
     if (err == PLI_OK && atomic_exchange_explicit(&m->is_revoked, 1, memory_order_acq_rel) == 0) {
-        atomic_fetch_add_explicit(&pli_boot.node.header->alarm, 1, memory_order_seq_cst);
+        atomic_fetch_add_explicit(&pli_boot.node.header->n_news, 1, memory_order_seq_cst);
         pli_shm_wake_node(&pli_boot.node);
     }
     return err;
@@ -316,22 +317,22 @@ static struct pli_failure_mark *insert(const struct pli_comm *c, bool is_wide)
     }
     // One place stays free, so that every search ends.
     bool is_full = at(i)->context == PLI_FAILURE_FREE && t->n_mark >= PLI_FAILURE_N_MARK - 1;
-    struct pli_failure_pact *p = is_full ? NULL : give(key_of(c), n);
+    struct pli_failure_agreement *p = is_full ? NULL : give(key_of(c), n);
     if (p == NULL) {
         return NULL;
     }
-    enrol(p, c->group, pli_revoke_table_first(c, false));
+    add_members(p, c->group, pli_revoke_table_first(c, false));
     if (c->is_inter) {
-        enrol(p, c->remote, pli_revoke_table_first(c, true));
+        add_members(p, c->remote, pli_revoke_table_first(c, true));
     }
     p->n_first = n_first(c);
     p->is_wide = is_wide;
     if (is_wide) {
-        say_members(c); // who dies from here on has not made the mark
+        say_members(c); // a process that dies before has not made the mark
     }
     t->n_mark += at(i)->context == PLI_FAILURE_FREE;
     atomic_store_explicit(&at(i)->is_revoked, 0, memory_order_relaxed);
-    atomic_store_explicit(&at(i)->pact, pli_arena_offset(p), memory_order_relaxed);
+    atomic_store_explicit(&at(i)->agreement, pli_arena_offset(p), memory_order_relaxed);
     atomic_store_explicit(&at(i)->context, key_of(c), memory_order_release);
     return at(i);
 }
@@ -364,11 +365,11 @@ void pli_revoke_table_leave(struct pli_comm *c)
     bool is_whole = c->group != NULL && c->remote != NULL; // not one that could not be made
     struct pli_failure_mark *m = is_whole ? find(c) : NULL;
     bool is_wide = false;
-    bool is_doomed = is_whole && atomic_load_explicit(&c->doom, memory_order_relaxed) != 0;
-    if (m == NULL && (!is_doomed || check(c, &is_wide) != PLI_OK || !is_wide)) {
+    bool is_stopped = is_whole && atomic_load_explicit(&c->stop_err, memory_order_relaxed) != 0;
+    if (m == NULL && (!is_stopped || check(c, &is_wide) != PLI_OK || !is_wide)) {
         return;
     }
-    struct pli_failure_pact *p = m != NULL ? pli_revoke_table_pact(m) : NULL;
+    struct pli_failure_agreement *p = m != NULL ? pli_revoke_table_agreement(m) : NULL;
     if (p == NULL || p->is_wide) {
         say(c, &(struct pli_agree_word){
                    .what = PLI_AGREE_LEAVE,
@@ -386,9 +387,9 @@ void pli_revoke_table_leave(struct pli_comm *c)
 
 void pli_revoke_table_clone(void)
 {
-    while (gifts != NULL) {
-        struct gift *g = gifts;
-        gifts = g->next;
+    while (given_list != NULL) {
+        struct given *g = given_list;
+        given_list = g->next;
         free(g);
     }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Turns internal errors into MPI error codes and texts.
 // Codes that carry a sentence are 1 in bit 30, a sequence number in bits 16 to 29 and the class
 // below. The sentences are in a ring; a code whose sentence was overwritten keeps its class.
 #include "glue/code.h"

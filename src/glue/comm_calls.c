@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Entry points of communicators that the generator has no form for.
 // The null handle has a name, so MPI_Comm_get_name takes what no other call does; and MPI_Comm_free
 // takes what a clone has of the rank that it was forked from.
 #include "glue/comm_calls.h"

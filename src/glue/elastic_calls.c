@@ -5,7 +5,8 @@
 
 #include "boot/boot.h"
 #include "elastic/fork.h"
-#include "elastic/resize.h"
+#include "elastic/fork_comm.h"
+#include "elastic/elastic_world.h"
 #include "glue/check.h"
 #include "glue/prepare.h"
 #include "glue/raise.h"
@@ -19,10 +20,10 @@ MPI_Comm *pli_elastic_calls_resized(void)
     static _Atomic int seen;
     struct pli_comm *c = NULL;
     int now = 0, old = atomic_load_explicit(&seen, memory_order_relaxed);
-    if (pli_boot.node.header == NULL || pli_resize_version(&now) != PLI_OK || now == old) {
+    if (pli_boot.node.header == NULL || pli_elastic_world_version(&now) != PLI_OK || now == old) {
         return &place;
     }
-    if (pli_resize_world_at(now, &c) == PLI_OK &&
+    if (pli_elastic_world_at(now, &c) == PLI_OK &&
         atomic_compare_exchange_strong(&seen, &old, now)) {
         place = c != NULL ? (MPI_Comm)pli_handle_of(c, PLI_KIND_COMM) : MPI_COMM_NULL;
     }
@@ -65,10 +66,10 @@ int pli_elastic_calls_fork_with_info(int m, MPI_Info info)
 
 MPI_Comm pli_elastic_calls_parents(void)
 {
-    return pli_handle_of(pli_fork_parents(), PLI_KIND_COMM);
+    return pli_handle_of(pli_fork_comm_parents(), PLI_KIND_COMM);
 }
 
 MPI_Comm pli_elastic_calls_children(void)
 {
-    return pli_handle_of(pli_fork_children(), PLI_KIND_COMM);
+    return pli_handle_of(pli_fork_comm_children(), PLI_KIND_COMM);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Entry points of endpoints that the generator has no form for.
 // An array of handles comes out of MPI_Comm_create_endpoints, and a mistake of one rank must not
 // leave the others waiting.
 #include "glue/endpoint_calls.h"

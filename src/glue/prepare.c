@@ -8,9 +8,9 @@
 #include "msg/endpoint.h"
 #include "msg/probe.h"
 #include "dynamic/spawner.h"
-#include "elastic/fork.h"
+#include "elastic/fork_comm.h"
 #include "elastic/resize_error.h"
-#include "elastic/resize.h"
+#include "elastic/elastic_world.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/errhandler.h"
@@ -40,9 +40,9 @@ PLI_START static void prepare(void)
     pli_comm_state_init();
     pli_session_open_prepare();
     pli_spawner_prepare();
-    pli_resize_prepare();
+    pli_elastic_world_prepare();
     pli_resize_error_prepare();
-    pli_fork_prepare();
+    pli_fork_comm_prepare();
 }
 
 // As pthread_once, whose code and word would be on pages that nothing else at the start needs.

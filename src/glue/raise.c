@@ -57,8 +57,8 @@ static void explain(const struct pli_obj *owner, const char *fn, int code, bool 
                      "errors, set MPI_ERRORS_RETURN or a handler of your own.\n",
                      has_fn ? "" : fn, has_fn ? "" : ": ", text, thread, say_owner(owner),
                      is_abort ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL",
-                     is_abort && pli_abort_group_is_apart(comm_of(owner)) ? "its members end"
-                                                                          : "the job ends");
+                     is_abort && pli_abort_group_applies(comm_of(owner)) ? "its members end"
+                                                                         : "the job ends");
     size_t len = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     ssize_t done = write(STDERR_FILENO, line, len);
     (void)done; // nothing sensible is left to do when standard error is gone

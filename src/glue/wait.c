@@ -77,7 +77,7 @@ static bool wait_one(struct pli_request *r, int n)
         .lane = r->lane, .request = r, .n_request = (uint32_t)n, .is_far = pli_progress_is_far(r)
     };
     bool is_open = false;
-    if (!pli_request_is_mortal && n == 1) {
+    if (!pli_request_may_be_withdrawn && n == 1) {
         pli_progress_wait(r);
         return true;
     }
@@ -92,7 +92,7 @@ static enum pli_err why_open(const struct pli_request *r)
 {
     bool is_left = atomic_load_explicit(&r->comm->is_left, memory_order_relaxed) == PLI_COMM_LEFT;
     return pli_failure_explain(is_left ? PLI_ERR_WORLD_RESIZED : PLI_ERR_PROC_FAILED_PENDING,
-                               "receive from anybody", r->comm);
+                               "receive from MPI_ANY_SOURCE", r->comm);
 }
 
 // The failure of a request that stays as it is: the user may wait again.

@@ -13,9 +13,9 @@
 #include "msg/process.h"
 #include "dynamic/spawner.h"
 #include "elastic/abort_group.h"
-#include "elastic/fork.h"
+#include "elastic/fork_comm.h"
 #include "elastic/resize_error.h"
-#include "elastic/resize.h"
+#include "elastic/elastic_world.h"
 #include "comm/implicit_init.h"
 #include "comm/endpoint_static.h"
 #include "glue/check.h"
@@ -74,7 +74,7 @@ static enum pli_err open_world(int required)
         return err;
     }
     char world[PLI_PSET_NAME]; // a newer one may count by now
-    uint64_t context = pli_resize_join();
+    uint64_t context = pli_elastic_world_context();
     pli_session_pset_world(pli_boot.version, world);
     err = make_comm(PLI_PSET_SELF, PLI_CONTEXT_SELF, MPI_COMM_SELF, "MPI_COMM_SELF");
     if (err == PLI_OK) {
@@ -87,7 +87,7 @@ static enum pli_err open_world(int required)
         err = pli_resize_error_begin();
     }
     if (err == PLI_OK) {
-        err = pli_spawner_meet_parent(pli_arg_comm(MPI_COMM_WORLD));
+        err = pli_spawner_connect_parent(pli_arg_comm(MPI_COMM_WORLD));
         if (err != PLI_OK) {
             pli_comm_release(pli_arg_comm(MPI_COMM_WORLD));
             pli_comm_release(pli_arg_comm(MPI_COMM_SELF));
@@ -240,9 +240,9 @@ int pli_world_finalize(void)
     }
     pli_process_leave();
     pli_endpoint_static_close();
-    pli_spawner_leave_parent();
-    pli_fork_leave();
-    pli_resize_leave();
+    pli_spawner_forget_parent();
+    pli_fork_comm_free_all();
+    pli_elastic_world_end();
     close_world();
     atomic_store(&state, S_CLOSED);
     return MPI_SUCCESS;

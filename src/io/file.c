@@ -18,17 +18,24 @@ static struct pli_datatype *type(MPI_Datatype t)
 }
 
 // The first member that failed tells all why.
-enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err)
+enum pli_err pli_file_agree_most(struct pli_comm *comm, enum pli_err err, MPI_Offset *values, int n)
 {
     char text[PLI_FILE_SENTENCE] = "";
-    MPI_Offset mine = 0, worst = 0;
+    MPI_Offset mine[4] = { 0 }, most[4] = { 0 };
     if (err != PLI_OK) {
         snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
-        mine = (MPI_Offset)(comm->size - comm->rank) << 32 | (MPI_Offset)-err;
+        mine[0] = (MPI_Offset)(comm->size - comm->rank) << 32 | (MPI_Offset)-err;
     }
-    enum pli_err coll = pli_coll_allreduce(&mine, &worst, 1, type(MPI_OFFSET),
+    for (int i = 0; i < n; i++) {
+        mine[i + 1] = values[i];
+    }
+    enum pli_err coll = pli_coll_allreduce(mine, most, n + 1, type(MPI_OFFSET),
                                            pli_handle_get(MPI_MAX, PLI_KIND_OP), comm);
+    MPI_Offset worst = most[0];
     if (coll != PLI_OK || worst == 0) {
+        for (int i = 0; coll == PLI_OK && i < n; i++) {
+            values[i] = most[i + 1];
+        }
         return err != PLI_OK ? pli_fail(err, "%s", text) : coll;
     }
     int who = comm->size - (int)(worst >> 32);
@@ -39,6 +46,11 @@ enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err)
     enum pli_err why = (enum pli_err) - (int)(worst & 0xffffffff);
     return who == comm->rank || comm->size == 1 ? pli_fail(why, "%s", text)
                                                 : pli_fail(why, "%s (at rank %d)", text, who);
+}
+
+enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err)
+{
+    return pli_file_agree_most(comm, err, NULL, 0);
 }
 
 enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err)

@@ -28,15 +28,25 @@ struct pli_file_split {
     struct pli_request *request;
 };
 
+// The shared file pointer.
+struct pli_file_shared {
+    _Atomic MPI_Offset *word; // where all members are on one host
+    struct pli_win *win;      // else: rank 0 has the word in it
+    void *memory;             // of the word, at rank 0
+    int where;                // that memory is
+};
+
 struct pli_file {
     struct pli_obj obj;
-    struct pli_comm *comm;   // the file's alone; that of the window
-    struct pli_win *pointer; // rank 0 has the shared file pointer in it
+    struct pli_comm *comm; // the file's alone
+    struct pli_file_shared pointer;
     char *name;
     int fd;
     int amode;
-    bool can_read; // the descriptor can, also where the program may not
-    bool is_local; // see file_map.h
+    bool can_read;   // the descriptor can, also where the program may not
+    bool is_local;   // see file_map.h
+    bool has_uring;  // see file_uring.h
+    bool needs_lock; // every access locks its range: NFS keeps its cache right then
     _Atomic bool is_atomic;
     struct pli_errhandler *errhandler;
     struct pli_file_hints hints;
@@ -60,6 +70,9 @@ enum { PLI_FILE_SENTENCE = 512 }; // room for the reason of an error
 // Collective.
 enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err);
 enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err);
+// The same, and each of n <= 3 values becomes the largest that a member has.
+enum pli_err pli_file_agree_most(struct pli_comm *comm, enum pli_err err, MPI_Offset *values,
+                                 int n);
 // The last step of a collective call. In a job that survives failures, where one member hears of a
 // death and another does not: all of them fail, or none. Every member calls it, whatever happened.
 enum pli_err pli_file_settle(struct pli_file *f, enum pli_err err);

@@ -4,6 +4,7 @@
 #include "io/file_access.h"
 
 #include "io/file.h"
+#include "io/file_block.h"
 #include "io/file_datarep.h"
 #include "io/file_map.h"
 #include "io/file_sys.h"
@@ -133,14 +134,6 @@ void pli_file_access_unpack(const struct pli_file_access *a, size_t from, const 
     pli_cursor_unpack(&c, buf, n);
 }
 
-static enum pli_err move_at(const struct pli_file_access *a, void *buf, size_t n, MPI_Offset at,
-                            size_t *moved)
-{
-    const struct pli_file *f = a->file;
-    return a->is_write ? pli_file_sys_write(f->fd, f->name, buf, n, at, moved)
-                       : pli_file_sys_read(f->fd, f->name, buf, n, at, moved);
-}
-
 // Memory in long pieces goes to the system as it is.
 static enum pli_err move_pieces(struct pli_file_access *a, size_t n, MPI_Offset at, size_t *moved)
 {
@@ -178,7 +171,8 @@ static enum pli_err move_collected(struct pli_file_access *a, size_t n, MPI_Offs
         if (a->is_write) {
             pli_file_access_pack(a, a->done + *moved, bounce, want);
         }
-        err = move_at(a, bounce, want, at + (MPI_Offset)*moved, &part);
+        err =
+            pli_file_block_move(a->file, a->is_write, bounce, want, at + (MPI_Offset)*moved, &part);
         if (!a->is_write) {
             pli_file_access_unpack(a, a->done + *moved, bounce, part);
         }
@@ -197,7 +191,7 @@ static enum pli_err move_run(struct pli_file_access *a, size_t n, MPI_Offset at,
     size_t moved = 0;
     enum pli_err err;
     if (a->run != NULL) {
-        err = move_at(a, a->run + a->done, n, at, &moved);
+        err = pli_file_block_move(a->file, a->is_write, a->run + a->done, n, at, &moved);
     } else if (a->type->size / a->type->plan->runs >= LONG_PIECE) {
         err = move_pieces(a, n, at, &moved);
     } else {
@@ -205,6 +199,24 @@ static enum pli_err move_run(struct pli_file_access *a, size_t n, MPI_Offset at,
     }
     a->done += moved;
     *is_end_out = moved < n;
+    return err;
+}
+
+// Runs of the file that are one run of memory, several at once.
+static enum pli_err move_pieces_at_once(struct pli_file_access *a, const struct iovec *runs, int n,
+                                        bool *is_end_out)
+{
+    struct pli_file_piece pieces[N_IOV];
+    size_t want = 0, moved;
+    for (int i = 0; i < n; i++) {
+        pieces[i] = (struct pli_file_piece){ .buf = a->run + a->done + want,
+                                             .len = runs[i].iov_len,
+                                             .at = (MPI_Offset)(uintptr_t)runs[i].iov_base };
+        want += runs[i].iov_len;
+    }
+    enum pli_err err = pli_file_block_pieces(a->file, a->is_write, pieces, n, &moved);
+    a->done += moved;
+    *is_end_out = moved < want;
     return err;
 }
 
@@ -218,6 +230,10 @@ static enum pli_err move_runs(struct pli_file_access *a, size_t n, bool *is_end_
     while (n > 0 && err == PLI_OK && !*is_end_out) {
         int n_iov;
         n -= pli_cursor_iov(&c, iov, N_IOV, n, &n_iov);
+        if (a->file->has_uring && a->run != NULL) {
+            err = move_pieces_at_once(a, iov, n_iov, is_end_out);
+            continue;
+        }
         for (int i = 0; i < n_iov && err == PLI_OK && !*is_end_out; i++) {
             err = move_run(a, iov[i].iov_len, (MPI_Offset)(uintptr_t)iov[i].iov_base, is_end_out);
         }
@@ -264,8 +280,7 @@ static enum pli_err sieve_read(struct pli_file_access *a, const struct sieve *s,
     if (*buf == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a buffer of %zu bytes", room);
     }
-    enum pli_err err =
-        pli_file_sys_read(f->fd, f->name, *buf, (size_t)(s->hi - s->lo), s->lo, &got);
+    enum pli_err err = pli_file_block_move(f, false, *buf, (size_t)(s->hi - s->lo), s->lo, &got);
     MPI_Offset pos = a->pos + (MPI_Offset)a->done;
     MPI_Offset n = pli_file_view_before(&f->view, s->lo + (MPI_Offset)got) - pos;
     n = n < 0 ? 0 : n > (MPI_Offset)s->n ? (MPI_Offset)s->n : n;
@@ -380,6 +395,22 @@ static enum pli_err run(struct pli_file_access *a)
                                                        : move_runs(a, a->len, &is_end);
 }
 
+static enum pli_err lock(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi)
+{
+    pthread_mutex_lock(&f->range);
+    enum pli_err err = pli_file_sys_lock(f->fd, f->name, is_write, lo, hi - lo);
+    if (err != PLI_OK) {
+        pthread_mutex_unlock(&f->range);
+    }
+    return err;
+}
+
+static void unlock(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    pli_file_sys_unlock(f->fd, lo, hi - lo);
+    pthread_mutex_unlock(&f->range);
+}
+
 // Space for all of an atomic write, so that a full disk does not leave half of it. With very wide
 // gaps that would take much more than is written.
 static enum pli_err reserve(const struct pli_file_access *a, MPI_Offset lo, MPI_Offset hi)
@@ -392,7 +423,8 @@ static enum pli_err reserve(const struct pli_file_access *a, MPI_Offset lo, MPI_
 enum pli_err pli_file_access_run(struct pli_file_access *a)
 {
     struct pli_file *f = a->file;
-    if (a->len == 0 || !(f->is_atomic || (a->is_write && f->hints.ds_write == PLI_FILE_ENABLE))) {
+    bool is_sieve = a->is_write && f->hints.ds_write == PLI_FILE_ENABLE;
+    if (a->len == 0 || !(f->is_atomic || f->needs_lock || is_sieve)) {
         return run(a);
     }
     // In atomic mode no access of another rank sees a part of this one.
@@ -401,13 +433,32 @@ enum pli_err pli_file_access_run(struct pli_file_access *a)
         lo = pli_file_view_offset(&f->view, a->pos);
         hi = pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->len);
     }
-    pthread_mutex_lock(&f->range);
-    enum pli_err err = pli_file_sys_lock(f->fd, f->name, a->is_write, lo, hi - lo);
+    enum pli_err err = lock(f, a->is_write, lo, hi);
     if (err == PLI_OK) {
         err = a->is_write && f->is_atomic ? reserve(a, lo, hi) : PLI_OK;
         err = err == PLI_OK ? run(a) : err;
-        pli_file_sys_unlock(f->fd, lo, hi - lo);
+        unlock(f, lo, hi);
     }
-    pthread_mutex_unlock(&f->range);
+    return err;
+}
+
+enum pli_err pli_file_access_lock(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi)
+{
+    return f->needs_lock ? lock(f, is_write, lo, hi) : PLI_OK;
+}
+
+void pli_file_access_unlock(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    if (f->needs_lock) {
+        unlock(f, lo, hi);
+    }
+}
+
+enum pli_err pli_file_access_refresh(struct pli_file *f)
+{
+    enum pli_err err = pli_file_access_lock(f, !f->can_read, 0, INT64_MAX);
+    if (err == PLI_OK) {
+        pli_file_access_unlock(f, 0, INT64_MAX);
+    }
     return err;
 }

@@ -15,7 +15,6 @@
 #include "obj/status.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,10 +23,9 @@ struct job {
     struct pli_list link;
     struct pli_file *file;
     struct pli_file_access access;
-    enum pli_err err;
+    struct pli_fail_saved why; // it failed, if it did
     bool is_coll;
     size_t bytes;
-    char text[256]; // why it failed
     struct pli_request *request;
 };
 
@@ -44,7 +42,7 @@ static enum pli_err finish(struct pli_request *r, MPI_Status *status)
 {
     struct job *j = r->ext;
     pli_status_set_one(status, MPI_ANY_SOURCE, MPI_ANY_TAG, j->bytes);
-    return j->err == PLI_OK ? PLI_OK : pli_fail(j->err, "%s", j->text);
+    return pli_fail_repeat(&j->why);
 }
 
 static void clean(struct pli_request *r)
@@ -67,19 +65,15 @@ struct pli_obj *pli_file_async_owner(const struct pli_request *r)
 
 static void note(struct job *j, enum pli_err err)
 {
-    if (err != PLI_OK && j->err == PLI_OK) {
-        snprintf(j->text, sizeof j->text, "%s", pli_fail_take(NULL));
-        j->err = err;
+    if (err != PLI_OK && j->why.err == PLI_OK) {
+        pli_fail_save(&j->why, err);
     }
 }
 
 static void do_job(struct job *j)
 {
-    enum pli_err err = j->err;
-    if (err != PLI_OK) {
-        pli_fail(err, "%s", j->text);
-        j->err = PLI_OK;
-    }
+    enum pli_err err = pli_fail_repeat(&j->why);
+    j->why.err = PLI_OK;
     err = j->is_coll      ? pli_file_coll_run(&j->access, err)
           : err != PLI_OK ? err
                           : pli_file_access_run(&j->access);
@@ -93,7 +87,7 @@ static void complete(struct job *j)
     // Before: the thread that waits for the request may close the file as soon as it is done.
     atomic_fetch_sub_explicit(&j->file->n_open, 1, memory_order_release);
     pli_lock_take(&lane->lock);
-    pli_request_complete(j->request, j->err);
+    pli_request_complete(j->request, j->why.err);
     pli_lock_drop(&lane->lock);
 }
 
@@ -204,10 +198,8 @@ enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, b
     struct pli_file *f = a->file;
     struct job *j = NULL;
     size_t unused;
-    char text[256] = "";
-    if (err != PLI_OK) {
-        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
-    }
+    struct pli_fail_saved why;
+    pli_fail_save(&why, err);
     enum pli_err made = f->worker == NULL && (is_coll || a->len > SMALL) ? begin(f) : PLI_OK;
     made = made == PLI_OK ? make(f, &j) : made;
     // An access of one member that cannot be is refused at once.
@@ -216,12 +208,11 @@ enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, b
             pli_request_destroy(j->request);
         }
         pli_file_access_end(a, err, &unused);
-        return made != PLI_OK ? made : pli_fail(err, "%s", text);
+        return made != PLI_OK ? made : pli_fail_repeat(&why);
     }
     j->access = *a;
     j->is_coll = is_coll;
-    j->err = err;
-    memcpy(j->text, text, sizeof text);
+    j->why = why;
     *out = j->request;
     atomic_fetch_add_explicit(&f->n_open, 1, memory_order_relaxed);
     if (f->worker == NULL || (!is_coll && a->len <= SMALL && !is_busy(f->worker))) {

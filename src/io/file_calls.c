@@ -12,7 +12,6 @@
 #include "msg/request.h"
 #include "obj/status.h"
 
-#include <stdio.h>
 #include <string.h>
 
 // How the place is known.
@@ -63,12 +62,10 @@ static enum pli_err find_place(const struct call *c, struct pli_file_access *a, 
         err = err == PLI_OK ? pli_file_shared_advance(f, n, &at) : err;
         break;
     case ORDERED: { // the others count on this member, whatever is wrong here
-        char text[256] = "";
-        if (err != PLI_OK) {
-            snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
-        }
+        struct pli_fail_saved why;
+        pli_fail_save(&why, err);
         enum pli_err order = pli_file_shared_order(f, n, &at);
-        err = err != PLI_OK ? pli_fail(err, "%s", text) : order;
+        err = err != PLI_OK ? pli_fail_repeat(&why) : order;
         break;
     }
     }

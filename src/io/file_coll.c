@@ -9,9 +9,9 @@
 #include "coll/hostmap.h"
 #include "io/file.h"
 #include "io/file_access.h"
+#include "io/file_block.h"
 #include "io/file_map.h"
 #include "io/file_plan.h"
-#include "io/file_sys.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
 #include "msg/request.h"
@@ -19,14 +19,13 @@
 #include "obj/cursor.h"
 #include "obj/datatype.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 // The tag is negative: a death of any member ends the wait for one that left because of it.
-enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048 };
+enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048, LONG_RUN = 65536, N_RUN = 128 };
 
 // What a member wants, as all of them know.
 struct want {
@@ -35,7 +34,7 @@ struct want {
     int64_t len;
     int64_t flags; // of enum
 };
-enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4 };
+enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4, FLAG_DONE = 8 };
 
 // A collective access under way.
 struct op {
@@ -47,6 +46,8 @@ struct op {
     int n_round;
     char *buf, *mail; // aggregator: a buffer of the file, and what comes or goes
     size_t *sizes;    // aggregator: bytes of each member in this round
+    bool is_done;     // this member has read its data before it met the others
+    bool are_done;    // all have, or want nothing
     enum pli_err err; // the first failure of this member
 };
 
@@ -83,15 +84,10 @@ static enum pli_err choose(struct pli_file *f, const struct pli_hostmap *h, int 
     return pli_file_hints_note_nodes(f, n);
 }
 
-enum pli_err pli_file_coll_begin(struct pli_file *f)
+enum pli_err pli_file_coll_begin(struct pli_file *f, int n_core)
 {
-    // All must choose alike: what rank 0 has of the hints counts.
-    int64_t hints[3] = { f->hints.buffer, f->hints.nodes, sysconf(_SC_NPROCESSORS_ONLN) };
-    enum pli_err err = pli_coll_bcast(hints, sizeof hints, byte_type(), 0, f->comm);
-    f->hints.buffer = hints[0];
-    f->hints.nodes = (int)hints[1];
     struct pli_hostmap *h = pli_hostmap_open(f->comm);
-    err = err == PLI_OK ? choose(f, h, hints[2] > 0 ? (int)hints[2] : 1) : err;
+    enum pli_err err = choose(f, h, n_core > 0 ? n_core : 1);
     if (h != NULL) {
         pli_hostmap_close(h);
     }
@@ -106,7 +102,7 @@ enum pli_err pli_file_coll_begin(struct pli_file *f)
             f->peers[i] = (struct pli_file_view){ .layout = byte_type(), .is_dense = true };
         }
     }
-    return pli_file_agree(f, err);
+    return err;
 }
 
 static void forget_peers(struct pli_file *f)
@@ -216,13 +212,31 @@ static bool is_fine(const struct op *o)
     return o->a->is_write || !o->f->is_local || pli_file_view_run_length(&o->f->view) < LONG_PIECE;
 }
 
+// Whether to read before anything is known of the others: a long run, or long pieces that are read
+// alone in any case. Then all meet once and not twice. Nothing can be wrong with that, as there is
+// with writing, which must not begin where another member has made a mistake.
+static bool is_early(const struct op *o)
+{
+    const struct pli_file_access *a = o->a;
+    const struct pli_file_view *v = &o->f->view;
+    if (a->is_write || a->len == 0 || choice(o) == PLI_FILE_ENABLE || o->f->is_atomic) {
+        return false;
+    }
+    MPI_Offset lo = pli_file_view_offset(v, a->pos);
+    MPI_Offset hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
+    bool is_run = hi - lo == (MPI_Offset)a->len && !v->has_overlap;
+    return is_run ? a->len >= LONG_RUN : !is_fine(o);
+}
+
 // Members tell each other what they want; whether the two phases are worth it follows for all.
 static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, bool *is_alone_out)
 {
     struct pli_file_access *a = o->a;
     const struct pli_file_view *v = &o->f->view;
     struct want mine = { .flags = err != PLI_OK ? FLAG_FAILED : 0 };
-    if (err == PLI_OK && a->len > 0) {
+    if (err == PLI_OK && (a->len == 0 || o->is_done)) {
+        mine.flags |= FLAG_DONE;
+    } else if (err == PLI_OK) {
         mine.pos = a->pos;
         mine.len = (int64_t)a->len;
         mine.lo = pli_file_view_offset(v, a->pos);
@@ -230,6 +244,7 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         mine.flags |= is_fine(o) ? FLAG_FINE : 0;
     }
     // In atomic mode everybody locks what it accesses.
+    o->are_done = true;
     bool is_alone = choice(o) == PLI_FILE_DISABLE || o->f->is_atomic ||
                     !pli_file_view_is_ordered(v, a->pos, a->len);
     mine.flags |= is_alone ? FLAG_ALONE : 0;
@@ -239,7 +254,8 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
     bool is_mixed = false, must_alone = false, any_fine = false;
     for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
         const struct want *w = &o->wants[i];
-        must_alone = must_alone || (w->flags & ~FLAG_FINE) != 0;
+        must_alone = must_alone || (w->flags & (FLAG_FAILED | FLAG_ALONE)) != 0;
+        o->are_done = o->are_done && (w->flags & FLAG_DONE) != 0;
         any_fine = any_fine || (w->flags & FLAG_FINE) != 0;
         *has_failed_out = *has_failed_out || (w->flags & FLAG_FAILED) != 0;
         if (w->len > 0) {
@@ -474,18 +490,22 @@ static size_t take_run(const struct pli_cursor *c, size_t len, struct iovec *out
 static void write_runs(struct op *o, MPI_Offset first)
 {
     struct pli_file *f = o->f;
+    struct iovec iov[N_RUN];
+    struct pli_file_piece pieces[N_RUN];
     for (int i = 0; i < f->comm->size; i++) {
         const struct pli_file_view *v = &f->peers[i];
-        size_t left = o->sizes[i];
+        size_t left = o->sizes[i], done;
         struct pli_cursor c;
         pli_file_view_cursor(v, &c, o->buf - first, begin_of(v, &o->wants[i], first), left);
         while (left > 0 && o->err == PLI_OK) {
-            struct iovec iov;
-            int n;
-            size_t done;
-            left -= v->is_dense ? take_run(&c, left, &iov) : pli_cursor_iov(&c, &iov, 1, left, &n);
-            note(o, pli_file_sys_write(f->fd, f->name, iov.iov_base, iov.iov_len,
-                                       first + ((char *)iov.iov_base - o->buf), &done));
+            int n = 1;
+            left -=
+                v->is_dense ? take_run(&c, left, iov) : pli_cursor_iov(&c, iov, N_RUN, left, &n);
+            for (int k = 0; k < n; k++) {
+                char *at = iov[k].iov_base;
+                pieces[k] = (struct pli_file_piece){ at, iov[k].iov_len, first + (at - o->buf), 0 };
+            }
+            note(o, pli_file_block_pieces(f, true, pieces, n, &done));
         }
     }
 }
@@ -505,11 +525,16 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
         return;
     }
     collect(o, first);
-    if (o->err == PLI_OK && has_gaps) {
-        write_runs(o, first);
-    } else if (o->err == PLI_OK) {
-        note(o, pli_file_sys_write(f->fd, f->name, o->buf, (size_t)(last - first), first, &done));
+    note(o, o->err == PLI_OK ? pli_file_access_lock(f, true, first, last) : PLI_OK);
+    if (o->err != PLI_OK) {
+        return;
     }
+    if (has_gaps) {
+        write_runs(o, first);
+    } else {
+        note(o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
+    }
+    pli_file_access_unlock(f, first, last);
 }
 
 static void read_own(struct op *o, MPI_Offset first, MPI_Offset end)
@@ -587,7 +612,14 @@ static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
     if (is_mapped) {
         o->buf = m.base + first;
     } else {
-        note(o, pli_file_sys_read(f->fd, f->name, o->buf, got, first, &got));
+        enum pli_err err = pli_file_access_lock(f, false, first, last);
+        if (err == PLI_OK) {
+            err = pli_file_block_move(f, false, o->buf, got, first, &got);
+            pli_file_access_unlock(f, first, last);
+        } else {
+            got = 0;
+        }
+        note(o, err);
     }
     send_window(o, first, first + (MPI_Offset)got);
     if (o->sizes[f->comm->rank] > 0) {
@@ -701,19 +733,20 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a collective access of %d members",
                         a->file->comm->size);
     }
-    enum pli_err why = err;
-    char text[256] = "";
-    if (why != PLI_OK) {
-        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    if (err == PLI_OK && is_early(&o)) {
+        err = pli_file_access_run(a);
+        o.is_done = true;
     }
+    struct pli_fail_saved why;
+    pli_fail_save(&why, err);
     enum pli_err coll = meet(&o, err, &has_failed, &is_alone);
     if (coll != PLI_OK) {
         err = coll;
-    } else if (has_failed) { // then nothing is moved at all
-        err = pli_file_agree(a->file, why == PLI_OK ? PLI_OK : pli_fail(why, "%s", text));
-    } else if (is_alone) {
-        err = pli_file_agree(a->file, pli_file_access_run(a));
-    } else {
+    } else if (has_failed) { // then nothing is written at all
+        err = pli_file_agree(a->file, pli_fail_repeat(&why));
+    } else if (is_alone && !o.are_done) {
+        err = pli_file_agree(a->file, o.is_done ? PLI_OK : pli_file_access_run(a));
+    } else if (!is_alone) {
         err = pli_file_agree(a->file, run_together(&o));
     }
     free(o.wants);

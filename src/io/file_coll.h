@@ -10,8 +10,9 @@ struct pli_file;
 struct pli_file_access;
 struct pli_file_view;
 
-// Choose the aggregators when the file is opened; collective.
-enum pli_err pli_file_coll_begin(struct pli_file *f);
+// Choose the aggregators when the file is opened; n_core: of the host of rank 0. All members have
+// the same hints and choose alike.
+enum pli_err pli_file_coll_begin(struct pli_file *f, int n_core);
 void pli_file_coll_end(struct pli_file *f);
 
 // Tell the aggregators what this member sees of the file from now on; collective.

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
@@ -30,7 +31,7 @@ static bool read_choice(const char *value, enum pli_file_choice *out)
 {
     static const char *const words[] = { "automatic", "enable", "disable" };
     for (int i = 0; i < 3; i++) {
-        if (strcmp(value, words[i]) == 0) {
+        if (strcasecmp(value, words[i]) == 0) { // ROMIO takes capitals too
             *out = (enum pli_file_choice)i;
             return true;
         }
@@ -58,11 +59,13 @@ SIZE_HINT(read_buffer, buffer, 4 * KIB, INT64_C(1) << 40)
 SIZE_HINT(read_ind_rd, read_sieve, 4 * KIB, INT64_C(1) << 40)
 SIZE_HINT(read_ind_wr, write_sieve, 4 * KIB, INT64_C(1) << 40)
 SIZE_HINT(read_stripe, stripe, 0, INT64_C(1) << 40)
+SIZE_HINT(read_stripes, stripes, 0, INT32_MAX)
 CHOICE_HINT(read_cb_read, cb_read)
 CHOICE_HINT(read_cb_write, cb_write)
 CHOICE_HINT(read_ds_read, ds_read)
 CHOICE_HINT(read_ds_write, ds_write)
 CHOICE_HINT(read_map, map)
+CHOICE_HINT(read_lock, lock)
 
 static bool read_nodes(struct pli_file_hints *h, const char *value)
 {
@@ -74,7 +77,7 @@ static bool read_nodes(struct pli_file_hints *h, const char *value)
 
 static bool read_collective(struct pli_file_hints *h, const char *value)
 {
-    bool is_on = strcmp(value, "true") == 0, is_off = strcmp(value, "false") == 0;
+    bool is_on = strcasecmp(value, "true") == 0, is_off = strcasecmp(value, "false") == 0;
     if (is_off) {
         h->cb_read = h->cb_write = PLI_FILE_DISABLE;
     }
@@ -90,9 +93,11 @@ static const struct hint hints[] = {
     { "romio_ds_read", "automatic", read_ds_read },
     { "romio_ds_write", "automatic", read_ds_write },
     { "pliant_map", "automatic", read_map },
+    { "pliant_lock", "automatic", read_lock },
     { "collective_buffering", NULL, read_collective },
     { "cb_nodes", NULL, read_nodes },
     { "striping_unit", NULL, read_stripe },
+    { "striping_factor", NULL, read_stripes },
 };
 
 enum { N_HINT = sizeof hints / sizeof hints[0] };

@@ -19,8 +19,8 @@ struct pli_file_hints {
     int64_t read_sieve, write_sieve; // ind_rd_buffer_size, ind_wr_buffer_size
     int nodes;                       // cb_nodes; 0: as many as fit
     enum pli_file_choice cb_read, cb_write, ds_read, ds_write;
-    int64_t stripe;           // striping_unit; 0: not known
-    enum pli_file_choice map; // pliant_map
+    int64_t stripe, stripes;        // striping_unit, striping_factor; 0: not known
+    enum pli_file_choice map, lock; // pliant_map, pliant_lock
 };
 
 // Take hints over; info may be NULL. Values that cannot be are left alone, as MPI wants it.

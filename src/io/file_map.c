@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -37,6 +39,22 @@ bool pli_file_map_is_local(int fd)
     default:
         return false;
     }
+}
+
+bool pli_file_map_is_nfs(int fd)
+{
+    struct statfs s;
+    return fstatfs(fd, &s) == 0 && (uint32_t)s.f_type == NFS_SUPER_MAGIC;
+}
+
+bool pli_file_map_is_nfs_folder(const char *name)
+{
+    struct statfs s;
+    const char *slash = strrchr(name, '/');
+    char *folder = slash == NULL ? strdup(".") : strndup(name, (size_t)(slash - name) + 1);
+    bool is = folder != NULL && statfs(folder, &s) == 0 && (uint32_t)s.f_type == NFS_SUPER_MAGIC;
+    free(folder);
+    return is;
 }
 
 // madvise tells of an error of the disk where a load or store would end the process. Kernels before

@@ -18,6 +18,9 @@ struct pli_file_map {
 
 // Whether the file is on a file system whose mappings and writes agree, which those of one host do.
 bool pli_file_map_is_local(int fd);
+// Whether a file, or the folder of one that is not there, is on NFS.
+bool pli_file_map_is_nfs(int fd);
+bool pli_file_map_is_nfs_folder(const char *name);
 
 // Map a range of the file for writing; the file has space there afterwards, and its pages are in
 // memory, so that an error of the disk is known now and not by a signal later. False: it cannot be

@@ -3,6 +3,7 @@
 #include "io/file_open.h"
 
 #include "coll/coll.h"
+#include "comm/comm_make.h"
 #include "io/file.h"
 #include "io/file_async.h"
 #include "io/file_coll.h"
@@ -10,6 +11,8 @@
 #include "io/file_query.h"
 #include "io/file_shared.h"
 #include "io/file_sys.h"
+#include "io/file_uring.h"
+#include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/errhandler.h"
@@ -17,7 +20,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -89,27 +91,66 @@ static enum pli_err open_one(struct pli_file *f, int flags)
         f->can_read = false;
         f->fd = open_path(f->name, O_WRONLY | flags);
     }
+    // A host may remember that the file was not there before rank 0 made it.
+    if (f->fd < 0 && errno == ENOENT && (f->amode & MPI_MODE_CREATE) != 0 && flags == 0 &&
+        pli_file_map_is_nfs_folder(f->name)) {
+        f->fd = open_path(f->name, way | O_CREAT);
+    }
     if (f->fd < 0) {
         return pli_file_sys_fail(errno, "open", f->name, 0, -1);
     }
+    f->needs_lock = f->hints.lock == PLI_FILE_ENABLE ||
+                    (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(f->fd));
     f->is_local = pli_file_map_is_local(f->fd);
+    f->has_uring = pli_file_uring_is_wanted(f->fd);
     return PLI_OK;
 }
 
+// What rank 0 tells when it has made and opened the file.
+struct opened {
+    struct pli_file_word word;
+    int64_t err, buffer, nodes, n_core; // hints of rank 0 count, so that all choose alike
+};
+
 // Rank 0 makes the file, so that one of all does.
-static enum pli_err open_all(struct pli_file *f)
+static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct opened *out)
 {
     int flags = ((f->amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
                 ((f->amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
-    enum pli_err err = f->comm->rank == 0 ? open_one(f, flags) : PLI_OK;
-    if (f->comm->size == 1) {
-        return err;
+    enum pli_err err = f->comm != NULL ? open_one(f, flags) : PLI_ERR_NOMEM;
+    *out = (struct opened){ .err = err,
+                            .buffer = f->hints.buffer,
+                            .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
+                            .n_core = sysconf(_SC_NPROCESSORS_ONLN) };
+    out->word = err == PLI_OK ? pli_file_shared_offer(f, comm) : out->word;
+    return err;
+}
+
+// With the communicator of the program: on the file's own nothing has been sent yet.
+static enum pli_err open_all(struct pli_file *f, struct pli_comm *comm, uint64_t context)
+{
+    struct opened first = { .err = PLI_OK };
+    enum pli_err err = pli_comm_make_child(comm, comm->group, NULL, context, &f->comm);
+    if (comm->rank == 0) {
+        err = open_first(f, comm, &first);
     }
-    err = pli_file_agree(f, err);
-    if (err == PLI_OK && f->comm->rank != 0) {
+    enum pli_err bcast =
+        pli_coll_bcast(&first, sizeof first, pli_handle_get(MPI_BYTE, PLI_KIND_DATATYPE), 0, comm);
+    if (bcast != PLI_OK) {
+        return bcast;
+    }
+    if (first.err != PLI_OK) {
+        return pli_file_agree_on(comm, err);
+    }
+    f->hints.buffer = first.buffer;
+    f->hints.nodes = (int)first.nodes;
+    if (err == PLI_OK && comm->rank != 0) {
         err = open_one(f, 0);
     }
-    return pli_file_agree(f, err);
+    enum pli_err pointer = pli_file_shared_create(f, comm, first.word);
+    err = err == PLI_OK ? pointer : err;
+    err = err == PLI_OK ? pli_file_coll_begin(f, (int)first.n_core) : err;
+    return pli_file_agree_on(comm, err);
 }
 
 static void destroy(struct pli_file *f)
@@ -117,6 +158,7 @@ static void destroy(struct pli_file *f)
     pli_file_async_end(f);
     pli_file_coll_end(f);
     pli_file_shared_destroy(f);
+    pli_comm_release(f->comm);
     pli_file_view_release(&f->view);
     pli_errhandler_release(f->errhandler);
     pli_info_release(f->hints.info);
@@ -157,12 +199,15 @@ static enum pli_err create(const char *name, int amode, struct pli_info *info,
                            : pli_fail(PLI_ERR_NOMEM, "no memory for the name of a file");
 }
 
-// Members must have said the same.
-static enum pli_err check_same(struct pli_comm *comm, int amode)
+// Members are well and have said the same; they get the number of the file's communicator.
+static enum pli_err meet(struct pli_comm *comm, enum pli_err err, int amode, uint64_t *context_out)
 {
-    int pair[2] = { amode, -amode }, most[2] = { 0 };
-    enum pli_err err = pli_coll_allreduce(pair, most, 2, pli_handle_get(MPI_INT, PLI_KIND_DATATYPE),
-                                          pli_handle_get(MPI_MAX, PLI_KIND_OP), comm);
+    MPI_Offset most[3] = { amode, -amode, INT64_MIN };
+    if (comm->rank == 0) {
+        most[2] = (MPI_Offset)pli_process_context();
+    }
+    err = pli_file_agree_most(comm, err, most, 3);
+    *context_out = (uint64_t)most[2];
     return err != PLI_OK || most[0] == -most[1]
                ? err
                : pli_fail(PLI_ERR_NOT_SAME, "argument amode is %d here, but differs between ranks",
@@ -183,12 +228,12 @@ static enum pli_err seek_end(struct pli_file *f)
 
 static enum pli_err refuse(struct pli_file *f, enum pli_err err)
 {
-    char text[PLI_FILE_SENTENCE];
-    snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    struct pli_fail_saved why;
+    pli_fail_save(&why, err);
     if (f != NULL) {
         destroy(f);
     }
-    return pli_fail(err, "%s", text);
+    return pli_fail_repeat(&why);
 }
 
 enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
@@ -199,10 +244,10 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
     if (comm->is_inter || comm->is_span) {
         return err;
     }
+    uint64_t context;
     err = err == PLI_OK ? create(name, amode, info, &f) : err;
-    err = pli_file_agree_on(comm, err);
-    err = err == PLI_OK ? check_same(comm, amode) : err;
-    err = err == PLI_OK ? pli_file_shared_create(f, comm) : err;
+    err = meet(comm, err, amode, &context);
+    err = err == PLI_OK ? open_all(f, comm, context) : err;
     err = pli_file_settle_on(comm, name != NULL ? name : "", err);
     if (err != PLI_OK) {
         if (f != NULL) {
@@ -210,10 +255,9 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
         }
         return refuse(f, err);
     }
-    err = open_all(f);
-    err = err == PLI_OK ? pli_file_coll_begin(f) : err;
-    err = err == PLI_OK && (amode & MPI_MODE_APPEND) != 0 ? seek_end(f) : err;
-    err = pli_file_settle(f, err);
+    if ((amode & MPI_MODE_APPEND) != 0) {
+        err = pli_file_settle(f, seek_end(f));
+    }
     if (err != PLI_OK) {
         return refuse(f, err);
     }

@@ -4,6 +4,7 @@
 
 #include "coll/coll.h"
 #include "io/file.h"
+#include "io/file_access.h"
 #include "io/file_async.h"
 #include "io/file_datarep.h"
 #include "io/file_sys.h"
@@ -78,6 +79,10 @@ enum pli_err pli_file_preallocate(struct pli_file *f, MPI_Offset size)
 enum pli_err pli_file_get_size(struct pli_file *f, MPI_Offset *out)
 {
     struct stat s;
+    enum pli_err err = pli_file_access_refresh(f);
+    if (err != PLI_OK) {
+        return err;
+    }
     if (fstat(f->fd, &s) != 0) {
         return pli_file_sys_fail(errno, "look at", f->name, 0, -1);
     }
@@ -130,6 +135,7 @@ enum pli_err pli_file_sync(struct pli_file *f)
     if (rc != 0 && errno != EINVAL && errno != ENOSYS) {
         err = pli_file_sys_fail(errno, "sync", f->name, 0, -1);
     }
+    err = err == PLI_OK ? pli_file_access_refresh(f) : err;
     return pli_file_agree(f, err);
 }
 

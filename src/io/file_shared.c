@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the shared file pointer in a window of one word: on one host a change is one atomic
-// instruction, and no lock file is needed anywhere.
+// Keeps the shared file pointer in a word of shared memory, where a change is one atomic
+// instruction, and on several hosts in a window. No lock file is needed anywhere.
 #include "io/file_shared.h"
 
+#include "boot/boot.h"
 #include "coll/coll.h"
 #include "io/file.h"
 #include "io/file_async.h"
 #include "io/file_seek.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
+#include "obj/info.h"
 #include "obj/op.h"
 #include "rma/passive.h"
 #include "rma/rma_update.h"
 #include "rma/win.h"
 #include "rma/win_alloc.h"
 #include "rma/win_free.h"
+#include "rma/win_memory.h"
 
 #include <string.h>
 
@@ -28,44 +31,103 @@ static struct pli_op *op(MPI_Op which)
     return pli_handle_get(which, PLI_KIND_OP);
 }
 
-enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm)
+static bool is_reached(const struct pli_comm *comm)
+{
+    for (int i = 0; i < comm->size; i++) {
+        uint64_t proc = pli_group_at(comm->group, i).proc;
+        uint32_t row;
+        if (proc != comm->group->me.proc && !pli_boot_shares(&pli_boot, proc, &row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_comm *comm)
+{
+    struct pli_win_memory m;
+    if (!is_reached(comm) || !pli_win_memory_take(&m, sizeof(MPI_Offset))) {
+        return (struct pli_file_word){ .where = PLI_MEMORY_NONE };
+    }
+    f->pointer = (struct pli_file_shared){ .word = m.at, .memory = m.at, .where = (int)m.where };
+    atomic_store(f->pointer.word, 0);
+    return (struct pli_file_word){ pli_win_memory_offset(&m, m.at), (int64_t)m.where };
+}
+
+static enum pli_err make_window(struct pli_file *f, struct pli_comm *comm)
 {
     void *base = NULL;
+    struct pli_info *info = NULL;
     MPI_Aint size = comm->rank == 0 ? (MPI_Aint)sizeof(MPI_Offset) : 0;
-    enum pli_err err = pli_win_alloc(size, 1, NULL, comm, &base, &f->pointer);
+    // Only rank 0 needs the thread that serves others while the program computes. Whether it will
+    // be asked is not known: the first access with the shared pointer is no collective call.
+    enum pli_err hint = pli_info_create(&info);
+    hint = hint == PLI_OK ? pli_info_set(info, "pliant_first_only", "true") : hint;
+    enum pli_err err = pli_win_alloc(size, 1, info, comm, &base, &f->pointer.win);
+    pli_info_release(info);
+    err = err == PLI_OK ? hint : err;
     if (err != PLI_OK) {
         return err;
     }
-    f->comm = f->pointer->comm;
-    if (f->comm->rank == 0) {
+    if (comm->rank == 0) {
         memset(base, 0, sizeof(MPI_Offset));
     }
-    err = pli_passive_lock_all(MPI_MODE_NOCHECK, f->pointer);
-    return err == PLI_OK ? pli_coll_barrier(f->comm) : err;
+    err = pli_passive_lock_all(MPI_MODE_NOCHECK, f->pointer.win);
+    return err == PLI_OK ? pli_coll_barrier(comm) : err;
 }
 
-void pli_file_shared_drop(struct pli_file *f)
+enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,
+                                    struct pli_file_word word)
 {
-    pli_win_free_local(f->pointer);
-    f->pointer = NULL;
-    f->comm = NULL;
+    if (word.where == PLI_MEMORY_NONE) {
+        return make_window(f, comm);
+    }
+    if (f->pointer.word == NULL) {
+        f->pointer.word = pli_win_memory_at((int)word.where, word.offset);
+    }
+    return f->pointer.word != NULL
+               ? PLI_OK
+               : pli_fail(PLI_ERR_NOMEM,
+                          "the shared pointer of file %s, which is memory of rank 0, cannot be "
+                          "mapped",
+                          f->name);
+}
+
+static void give_word(struct pli_file *f)
+{
+    if (f->pointer.memory != NULL) {
+        struct pli_win_memory m = { .at = f->pointer.memory };
+        m.where = f->pointer.where;
+        pli_win_memory_give(&m);
+    }
+    f->pointer = (struct pli_file_shared){ .word = NULL };
 }
 
 void pli_file_shared_destroy(struct pli_file *f)
 {
-    if (f->pointer != NULL) {
-        pli_passive_unlock_all(f->pointer);
-        pli_win_free(f->pointer);
+    if (f->pointer.win != NULL) {
+        pli_passive_unlock_all(f->pointer.win);
+        pli_win_free(f->pointer.win);
     }
-    f->pointer = NULL;
-    f->comm = NULL;
+    give_word(f);
+}
+
+void pli_file_shared_drop(struct pli_file *f)
+{
+    pli_win_free_local(f->pointer.win);
+    give_word(f);
 }
 
 static enum pli_err change(struct pli_file *f, MPI_Offset n, MPI_Op which, MPI_Offset *before_out)
 {
+    _Atomic MPI_Offset *word = f->pointer.word;
+    if (word != NULL) {
+        *before_out = which == MPI_REPLACE ? atomic_exchange(word, n) : atomic_fetch_add(word, n);
+        return PLI_OK;
+    }
     enum pli_err err =
-        pli_rma_update_fetch(&n, before_out, offset_type(), 0, 0, op(which), f->pointer);
-    return err == PLI_OK ? pli_passive_flush(0, f->pointer) : err;
+        pli_rma_update_fetch(&n, before_out, offset_type(), 0, 0, op(which), f->pointer.win);
+    return err == PLI_OK ? pli_passive_flush(0, f->pointer.win) : err;
 }
 
 enum pli_err pli_file_shared_advance(struct pli_file *f, MPI_Offset n, MPI_Offset *before_out)

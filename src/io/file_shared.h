@@ -7,14 +7,24 @@
 #include "base/err.h"
 
 #include <mpi.h>
+#include <stdint.h>
 
 struct pli_comm;
 struct pli_file;
 
-// Make the pointer, at 0, and with it the communicator of the file. Collective.
-enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm);
+// Where the word is, as rank 0 tells the others.
+struct pli_file_word {
+    uint64_t offset;
+    int64_t where; // 0: members are on several hosts
+};
+
+// Rank 0 makes the word, at 0, if all members can reach it as memory.
+struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_comm *comm);
+// The others find it; a window is made where it is not memory. Collective.
+enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,
+                                    struct pli_file_word word);
 void pli_file_shared_destroy(struct pli_file *f);
-// The same where other members may have none: nobody waits.
+// The same without the others, some of which may have none.
 void pli_file_shared_drop(struct pli_file *f);
 
 // Move the pointer by n etypes, and tell where it was. Context: no lock held.

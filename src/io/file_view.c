@@ -73,7 +73,7 @@ MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos)
 
 MPI_Count pli_file_view_run_length(const struct pli_file_view *v)
 {
-    return v->layout->size / v->layout->plan->runs;
+    return v->is_dense ? INT64_MAX : v->layout->size / v->layout->plan->runs;
 }
 
 static MPI_Count clamp(MPI_Count x, MPI_Count most)
@@ -187,18 +187,40 @@ static bool are_apart(struct range *r, int n, MPI_Offset period)
     return n == 0 || period == 0 || r[n - 1].hi <= r[0].lo + period;
 }
 
+// Runs of one length with equal steps between them, as far as the piece goes; false: it has others.
+static bool find_step(const struct pli_file_view_piece *p, MPI_Offset *step, struct range *first)
+{
+    const struct pli_datatype *t = p->view->layout;
+    const struct pli_type_node *node = t->plan;
+    MPI_Offset at = p->view->disp;
+    if (p->view->is_dense || p->view->is_once) {
+        return false;
+    }
+    if (node->kind == PLI_NODE_STRIDED && p->pos + (MPI_Offset)p->len <= t->size) {
+        *step = node->stride;
+        *first = (struct range){ at + node->disp, at + node->disp + node->len };
+    } else if (node->runs == 1) {
+        *step = t->extent;
+        *first = (struct range){ at + t->true_lb, at + t->true_lb + t->size };
+    } else {
+        return false;
+    }
+    return *step > 0 && first->hi - first->lo <= *step;
+}
+
 // One run after another, each in its place of a period that all have in common.
 static bool are_records_apart(const struct pli_file_view_piece *p, int n, struct range *r)
 {
-    MPI_Offset period = p[0].view->layout->extent;
+    MPI_Offset period = 0;
     for (int i = 0; i < n; i++) {
-        const struct pli_datatype *t = p[i].view->layout;
-        if (p[i].view->is_dense || p[i].view->is_once || t->plan->runs != 1 ||
-            t->extent != period || t->size > period) {
+        MPI_Offset step;
+        if (!find_step(&p[i], &step, &r[i]) || (i > 0 && step != period)) {
             return false;
         }
-        r[i].lo = (p[i].view->disp + t->true_lb) % period;
-        r[i].hi = r[i].lo + t->size;
+        period = step;
+        MPI_Offset len = r[i].hi - r[i].lo;
+        r[i].lo %= period;
+        r[i].hi = r[i].lo + len;
     }
     return are_apart(r, n, period);
 }
@@ -246,6 +268,7 @@ static void mark_piece(const struct pli_file_view_piece *p, MPI_Offset first, un
 static bool is_marked(const struct pli_file_view_piece *p, int n, MPI_Offset first, MPI_Offset last)
 {
     size_t span = (size_t)(last - first), i = 0;
+    uint64_t word = UINT64_MAX;
     unsigned char *bits = calloc(span / 8 + 1, 1);
     if (bits == NULL) {
         return false;
@@ -253,8 +276,11 @@ static bool is_marked(const struct pli_file_view_piece *p, int n, MPI_Offset fir
     for (int k = 0; k < n; k++) {
         mark_piece(&p[k], first, bits);
     }
+    for (; word == UINT64_MAX && i + 64 <= span; i += word == UINT64_MAX ? 64 : 0) {
+        memcpy(&word, bits + i / 8, sizeof word);
+    }
     while (i < span && (bits[i / 8] >> i % 8 & 1) != 0) {
-        i += i % 8 == 0 && bits[i / 8] == 0xff ? 8 : 1;
+        i++;
     }
     free(bits);
     return i >= span;

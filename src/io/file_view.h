@@ -38,7 +38,7 @@ MPI_Offset pli_file_view_offset(const struct pli_file_view *v, MPI_Offset pos);
 MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos);
 // How many bytes of the stream are before an offset of the file.
 MPI_Offset pli_file_view_before(const struct pli_file_view *v, MPI_Offset offset);
-// How long a run of the view is, on average; not with a filetype without data.
+// How long a run of the view is, on average; not of a filetype without data.
 MPI_Count pli_file_view_run_length(const struct pli_file_view *v);
 // Whether offsets rise in a part of the stream and no byte of the file is in it twice.
 bool pli_file_view_is_ordered(const struct pli_file_view *v, MPI_Offset pos, size_t len);

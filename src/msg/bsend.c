@@ -215,7 +215,7 @@ static enum pli_err copy_and_send(struct pli_bsend *b, const void *buf, MPI_Coun
                                   struct pli_datatype *type, int dest, int tag,
                                   struct pli_comm *comm)
 {
-    bool is_far = pli_external32_is_used(comm, dest); // who wants it as external32
+    bool is_far = pli_external32_is_used(comm, dest); // a receiver that wants it as external32
     size_t bytes = (size_t)count * (size_t)(is_far ? pli_type_external_each(type) : type->size);
     // The standard lets a user count on MPI_BSEND_OVERHEAD and the packed data, no more.
     struct piece *p = place(b, bytes + MPI_BSEND_OVERHEAD);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Copies large messages with two threads of the process.
 // The receiver cuts the message into chunks and both sides take chunks until none is left, one from
-// the front and one from the back. Who finishes the last one tells the other. The sender's thread
-// waits for the copy anyway, and two cores copy faster than one. Which side begins at which end
-// depends on the lanes and not on who sends: when the same buffers are used again, to and fro, each
-// core finds its part of them in its own cache, where chunks taken by chance would be fetched from
-// the other's. bench: ep_bw size=1048576.
+// the front and one from the back. The thread that finishes the last one tells the other. The
+// sender's thread waits for the copy anyway, and two cores copy faster than one. Which side begins
+// at which end depends on the lanes and not on which one sends: when the same buffers are used
+// again, to and fro, each core finds its part of them in its own cache, where chunks taken by
+// chance would be fetched from the other's. bench: ep_bw size=1048576.
 #include "msg/coop_copy.h"
 
 #include "msg/lane.h"
@@ -42,7 +43,7 @@ static void release(struct job *j)
 bool pli_coop_copy_is_worth(const struct pli_request *send, const struct pli_request *recv)
 {
     return send->size >= WORTH && recv->size >= WORTH && send->type->is_dense &&
-           recv->type->is_dense && !pli_lane_is_crowded();
+           recv->type->is_dense && !pli_lane_is_oversubscribed();
 }
 
 // Take chunks while there are any. True: this side finished the last one.
@@ -85,7 +86,7 @@ bool pli_coop_copy_copy(const struct pli_request *send, struct pli_request *recv
     j->recv = recv;
     atomic_store_explicit(&j->refs, 2, memory_order_relaxed);
     uint64_t name = (uint64_t)(uintptr_t)send;
-    pli_lane_note(from, PLI_MSG_SHARE, name, (uint64_t)(uintptr_t)j, 0);
+    pli_lane_note(from, PLI_MSG_COPY_HELP, name, (uint64_t)(uintptr_t)j, 0);
     if (work(j, recv->lane->index > from->peer_lane)) {
         end_receive(recv);
         pli_lane_note(from, PLI_MSG_FIN, name, 0, 0);
@@ -101,7 +102,7 @@ void pli_coop_copy_help(struct pli_lane *lane, const struct pli_shm_cell *cell)
         struct pli_conn *back = pli_lane_conn(lane, (struct pli_id){ lane->proc, cell->src_lane });
         uint64_t recv = (uint64_t)(uintptr_t)j->recv;
         pli_rndv_end_send((struct pli_request *)(uintptr_t)cell->word[0]);
-        pli_lane_note(back, PLI_MSG_SHARED, recv, 0, 0);
+        pli_lane_note(back, PLI_MSG_COPY_DONE, recv, 0, 0);
     }
     release(j);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that arrive meet their receive here, or are kept until it comes.
+// Brings messages that arrive to their receives, or keeps them until these are posted.
 #include "msg/deliver.h"
 
 #include "base/copy.h"

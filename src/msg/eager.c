@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first message of a send: all of the data when it is small, else the offer of it.
+// Sends the first cell of a message: all of the data when it is small, else the offer of it.
 #include "msg/eager.h"
 
 #include "base/clock.h"
@@ -165,7 +165,8 @@ static void queue(struct pli_request *r)
     struct pli_conn *c = r->conn;
     if (pli_list_is_empty(&c->stalled)) {
         pli_list_push(&r->lane->stalled, &c->stalled);
-        pli_lane_stir(r->lane); // who sleeps there must try again; we may not come back to do it
+        pli_lane_wake(
+            r->lane); // a thread that sleeps there must try again; this one may not poll again
     }
     pli_list_push(&c->pending, &r->link);
 }
@@ -220,7 +221,7 @@ void pli_eager_note(struct pli_conn *c, int kind, const uint64_t word[3])
     memcpy(n->word, word, sizeof n->word);
     if (pli_list_is_empty(&c->stalled)) {
         pli_list_push(&c->lane->stalled, &c->stalled);
-        pli_lane_stir(c->lane);
+        pli_lane_wake(c->lane);
     }
     pli_list_push(&c->notes, &n->link);
 }

@@ -123,7 +123,7 @@ struct pli_endpoint *pli_endpoint_retain(struct pli_endpoint *ep)
     return ep;
 }
 
-// Messages that nobody received and nobody can any more. Context: lane locked.
+// Messages that were not received and cannot be any more. Context: lane locked.
 static void drop_kept(struct pli_endpoint *ep)
 {
     while (ep->match.arrival.first != NULL) {
@@ -169,7 +169,7 @@ void pli_endpoint_release(struct pli_endpoint *ep)
         atomic_fetch_add_explicit(&lane->n_free, 1, memory_order_relaxed);
     }
     if (ep->is_crowding) {
-        atomic_fetch_sub_explicit(&pli_proc.n_crowd, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&pli_proc.n_oversubscribed, 1, memory_order_relaxed);
     }
     if (atomic_load_explicit(&ep->n_attached, memory_order_relaxed) != 0) {
         atomic_fetch_sub_explicit(&pli_proc.n_attached, 1, memory_order_relaxed);
@@ -205,7 +205,7 @@ static bool detach_one(struct pli_endpoint *ep)
     return true;
 }
 
-// The calling thread ends. Its locks belong to nobody that comes again: who wants them next takes
+// The calling thread ends. It will not give its locks back: the thread that wants them next takes
 // them away.
 static void detach_all(void *list)
 {
@@ -216,7 +216,7 @@ static void detach_all(void *list)
         struct pli_endpoint *ep = pli_endpoint_find(a->number);
         if (ep != NULL) { // else it is gone, and with it what it counted
             detach_one(ep);
-            pli_lane_stir(ep->lane); // a thread that sleeps may have to look after it
+            pli_lane_wake(ep->lane); // a thread that sleeps may have to look after it
             pli_endpoint_release(ep);
         }
         free(a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shortest way for the commonest case: a few bytes in one piece, one cell, nobody before us.
-// What is not common is left to the general way by saying no.
+// Sends and receives a small message in one cell, where no other message waits. Returns false in
+// all other cases, which are left to the general code.
 #ifndef PLI_MSG_FASTPATH_H
 #define PLI_MSG_FASTPATH_H
 

@@ -66,7 +66,7 @@ static void clean(struct pli_request *r)
 {
     struct grequest *g = r->ext;
     if (g != NULL) {
-        call_free(g); // of a request that the user freed before: nobody is there to be told
+        call_free(g); // of a request that the user freed before: no call reports it
     }
     free(g);
 }

@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "boot/boot.h"
 #include "ckpt/freeze.h"
+#include "ckpt/freeze_hold.h"
 #include "msg/failure_hooks.h"
 #include "msg/request.h"
 #include "net/net.h"
@@ -128,7 +129,8 @@ static enum pli_err open_new(int index, struct pli_lane **out)
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *other = atomic_load_explicit(&pli_proc.lanes[i], memory_order_relaxed);
         if (other != NULL && i != index) {
-            pli_lane_stir(other); // who sleeps there for long must look after this one too
+            pli_lane_wake(
+                other); // a thread that sleeps there for long must look after this one too
         }
     }
     _Atomic uint32_t *n_lane = &boot->node.rows[boot->row].n_lane; // only guarded threads write it
@@ -146,8 +148,10 @@ PLI_START enum pli_err pli_lane_open(int index, struct pli_lane **out)
         return PLI_OK;
     }
     pthread_mutex_lock(&guard);
+    pli_freeze_hold(); // a checkpoint knows only the sockets of lanes that are in the table
     *out = pli_proc.lanes[index];
     enum pli_err err = *out != NULL ? PLI_OK : open_new(index, out);
+    pli_freeze_let();
     pthread_mutex_unlock(&guard);
     return err;
 }
@@ -155,12 +159,12 @@ PLI_START enum pli_err pli_lane_open(int index, struct pli_lane **out)
 void pli_lane_defer(struct pli_lane *lane, struct pli_task *t)
 {
     pli_list_push(&lane->tasks, &t->link);
-    pli_lane_stir(lane); // who left it may not come back to poll
+    pli_lane_wake(lane); // the thread that left it may not poll again
 }
 
-void pli_lane_stir_net(struct pli_lane *lane)
+void pli_lane_wake_net(struct pli_lane *lane)
 {
-    lane->net->ops->stir(lane->net);
+    lane->net->ops->wake(lane->net);
 }
 
 void pli_lane_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
@@ -190,7 +194,7 @@ static bool grow_conns(struct pli_lane *lane)
     return true;
 }
 
-// Whether nobody can mean a process any more: its row is another's by now, or it was spawned, has
+// Whether no process can name it any more: its row is another's by now, or it was spawned, has
 // ended, and no process of another world has a communicator with it, though one had. (Before that a
 // spawn may be under way, whose messages know the way.)
 static bool is_left(uint32_t index)
@@ -205,7 +209,7 @@ static bool is_left(uint32_t index)
             atomic_load_explicit(&r->n_held, memory_order_acquire) == 0);
 }
 
-// Forget the ways to those.
+// Forget the connections to those.
 static void drop_stale(struct pli_lane *lane)
 {
     for (uint32_t b = 0; b < lane->n_bucket; b++) {
@@ -307,7 +311,9 @@ enum pli_err pli_lane_clone(struct pli_lane *lane)
     if (err != PLI_OK) {
         return err;
     }
+    pli_freeze_hold(); // as in pli_lane_open
     err = open_nets(lane);
+    pli_freeze_let();
     if (err != PLI_OK) {
         return err;
     }

@@ -30,7 +30,7 @@ struct pli_conn {
     uint32_t proc;                 // index in the job
     uint32_t as;                   // what the other side knows this process by: cells bear it
     uint8_t peer_lane;
-    uint64_t mark;           // in offsets of blocks, for a peer of another job; 0 in the own
+    uint64_t mark;           // in offsets of blocks, for a peer of another job; 0 in this one
     struct pli_list pending; // sends that wait for room, in order
     struct pli_list notes;   // answers that wait for room
     struct pli_list stalled; // in lane->stalled while either is not empty
@@ -49,7 +49,7 @@ struct pli_poller {
     int (*poll)(struct pli_poller *p);
 };
 
-// Something to be done soon by whoever polls the lane, when the lock is dropped.
+// Something to be done soon by the thread that polls the lane, when the lock is dropped.
 struct pli_task {
     struct pli_list link;
     void (*run)(struct pli_task *t); // context: no lock held; out of the list by then
@@ -68,9 +68,9 @@ struct pli_lane {
     uint32_t n_conn, n_bucket;
     uint32_t n_dead;           // reasons for which an operation may never complete: see failure.h
     uint64_t hole_at, hole_ns; // a place in the mailbox that stays empty, and since when
-    uint64_t salvage_ns;       // when blocks that the dead held were last looked for
+    uint64_t reclaim_ns;       // when blocks that dead processes held were last looked for
     struct pli_handle_pool requests;
-    struct pli_list streams; // sends whose data is being pumped
+    struct pli_list streams; // sends whose data goes out in pieces
     struct pli_list stalled; // conns with something pending
     struct pli_list pollers, tasks;
     struct pli_net_lane *net;    // what a transport has for the lane, else pli_net_none
@@ -92,16 +92,16 @@ struct pli_proc {
     const struct pli_net_ops *const *nets; // the transports, ends with NULL
     uint64_t id;
     struct pli_lane *_Atomic lanes[PLI_NODE_N_LANE];
-    _Atomic int n_open;     // lanes that are open
-    _Atomic int n_crowd;    // reasons to give way at once: more ranks than cores
-    _Atomic int n_attached; // endpoints that a thread is attached to
-    bool is_multiple;       // the program asked for MPI_THREAD_MULTIPLE
+    _Atomic int n_open;           // lanes that are open
+    _Atomic int n_oversubscribed; // reasons to give way at once: more ranks than cores
+    _Atomic int n_attached;       // endpoints that a thread is attached to
+    bool is_multiple;             // the program asked for MPI_THREAD_MULTIPLE
 };
 extern struct pli_proc pli_proc;
 
-static inline bool pli_lane_is_crowded(void)
+static inline bool pli_lane_is_oversubscribed(void)
 {
-    return atomic_load_explicit(&pli_proc.n_crowd, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&pli_proc.n_oversubscribed, memory_order_relaxed) != 0;
 }
 
 // Endpoints of each lane that the calling thread is attached to.
@@ -110,38 +110,38 @@ extern _Thread_local uint32_t pli_lane_attached[PLI_NODE_N_LANE];
 // Open a lane: idempotent, local. Context: any thread.
 enum pli_err pli_lane_open(int index, struct pli_lane **out);
 
-// In a process that was forked: the lane forgets everybody; then it gets memory of its own, and
-// pli_endpoint_clone follows.
+// In a process that was forked: the lane forgets all connections; then it gets memory of its own,
+// and pli_endpoint_clone follows.
 void pli_lane_leave(struct pli_lane *lane);
 enum pli_err pli_lane_clone(struct pli_lane *lane);
 
-// The part of the next for a lane with descriptors.
-void pli_lane_stir_net(struct pli_lane *lane);
+// The part of pli_lane_wake for a lane with descriptors.
+void pli_lane_wake_net(struct pli_lane *lane);
 
 // Wake threads that sleep at the lane: something they may wait for was done by another thread.
-static inline void pli_lane_stir(struct pli_lane *lane)
+static inline void pli_lane_wake(struct pli_lane *lane)
 {
     if (pli_lock_threads) {
-        pli_shm_wake(lane->shm.box); // who goes to sleep pays for the order of things, not we
+        pli_shm_wake(lane->shm.box); // the thread that goes to sleep pays for the fence
         if (lane->polled != NULL) {
-            pli_lane_stir_net(lane);
+            pli_lane_wake_net(lane);
         }
     }
 }
 
-// Leave a task to whoever polls the lane. Context: lane locked.
+// Leave a task to the thread that polls the lane. Context: lane locked.
 void pli_lane_defer(struct pli_lane *lane, struct pli_task *t);
 
-// The slow half of pli_lane_conn: make or find it. NULL: no memory or nobody there.
+// The slow half of pli_lane_conn: make or find it. NULL: no memory, or no such process.
 struct pli_conn *pli_lane_conn_find(struct pli_lane *lane, uint64_t key);
 
-// Where the way to a lane is remembered: processes side by side, and their lanes apart.
+// The slot of a connection in the cache: processes side by side, and their lanes apart.
 static inline uint32_t pli_lane_slot(uint64_t key)
 {
     return (uint32_t)(key >> 3 ^ key << 2) % PLI_LANE_CACHE;
 }
 
-// The way to an endpoint of another lane. Context: lane locked.
+// The connection to an endpoint of another lane. Context: lane locked.
 static inline struct pli_conn *pli_lane_conn(struct pli_lane *lane, struct pli_id id)
 {
     uint64_t key = id.proc << 3 | (id.ep & (PLI_NODE_N_LANE - 1));
@@ -155,7 +155,8 @@ static inline bool pli_lane_is_own(const struct pli_lane *lane, struct pli_id id
     return id.proc == lane->proc && id.ep % PLI_NODE_N_LANE == (uint32_t)lane->index;
 }
 
-// Whether a way leads to another lane of this process. A key has lost the top bits of the id.
+// Whether a connection leads to another lane of this process. A key has lost the top bits of the
+// id.
 static inline bool pli_lane_is_within(const struct pli_lane *lane, const struct pli_conn *c)
 {
     return (c->key ^ lane->proc << 3) < PLI_NODE_N_LANE;
@@ -164,8 +165,8 @@ static inline bool pli_lane_is_within(const struct pli_lane *lane, const struct 
 // Send a short answer of three words. Context: lane locked.
 void pli_lane_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
 
-// All sends go by ops->start from now on; the short way sees that something is pending.
-static inline void pli_lane_close_short(struct pli_conn *c)
+// All sends go by ops->start from now on; the fast path sees that something is pending.
+static inline void pli_lane_disable_fastpath(struct pli_conn *c)
 {
     pli_list_push(&c->pending, &c->barrier);
 }

@@ -95,7 +95,7 @@ enum pli_err pli_local_start(struct pli_request *send, struct pli_endpoint *to)
     if (recv != NULL && pli_packed_differs(recv, send->type->form)) {
         convert(send, recv);
     } else if (recv != NULL) {
-        pli_lock_drop(&lane->lock); // nobody else can find the receive now
+        pli_lock_drop(&lane->lock); // no other thread can find the receive now
         pli_local_copy(send, recv);
         pli_lock_take(&lane->lock);
         pli_request_complete(recv, result_of(recv));

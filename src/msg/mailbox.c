@@ -40,7 +40,7 @@ static enum pli_err connect(struct pli_conn *c, uint64_t proc)
         return PLI_ERR_UNSUPPORTED;
     }
     pli_shm_peer_init(&c->shm, &boot->node, row, c->peer_lane);
-    if (pli_request_is_mortal) {
+    if (pli_request_may_be_withdrawn) {
         c->shm.claim = &boot->node.rows[boot->row].claims[c->lane->index];
     }
     return PLI_OK;
@@ -101,7 +101,7 @@ static void fail_list(struct pli_list *list, bool is_known, bool is_dead)
         }
         pli_list_remove(&r->link);
         r->state &= (uint16_t)~PLI_REQ_OPEN;
-        r->state |= is_known && !is_dead ? PLI_REQ_GHOST : 0;
+        r->state |= is_known && !is_dead ? PLI_REQ_WITHDRAWN : 0;
         pli_rndv_drop_cursor(r);
         pli_request_complete(r, err);
     }
@@ -116,14 +116,14 @@ static void drop_notes(struct pli_conn *c)
     }
 }
 
-// Nothing goes there any more: every send fails in `start`.
+// Nothing is sent there any more: every send fails in `start`.
 static void fail_all(struct pli_conn *c)
 {
     c->is_dead = true;
     drop_notes(c);
     fail_list(&c->pending, false, true);
     fail_list(&c->open, true, true);
-    pli_lane_close_short(c);
+    pli_lane_disable_fastpath(c);
     if (!pli_list_is_empty(&c->stalled)) {
         pli_list_remove(&c->stalled);
     }

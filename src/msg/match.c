@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Matches messages with receives.
 // Two hash tables per endpoint, and a list of messages by arrival. A receive with a wildcard is in
 // the table under the wildcard itself: a message looks there too, while there are any.
 #include "msg/match.h"

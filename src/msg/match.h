@@ -49,7 +49,7 @@ struct pli_match_item *pli_match_find(struct pli_match *m, uint64_t context, int
                                       int32_t tag);
 void pli_match_take(struct pli_match *m, struct pli_match_item *message); // found by find
 void pli_match_unpost(struct pli_match *m, struct pli_match_item *recv);  // cancel
-// A posted receive that somebody `wants`, left where it is; NULL: none. Looks at all of them.
+// A posted receive that `wants` accepts, left where it is; NULL: none. Looks at all of them.
 struct pli_match_item *pli_match_scan(const struct pli_match *m,
                                       bool (*wants)(struct pli_match_item *recv, void *arg),
                                       void *arg);

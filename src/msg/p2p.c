@@ -107,7 +107,8 @@ static inline enum pli_err start_recv(struct pli_request *r, int source)
     struct pli_match *m = &r->comm->ep->match;
     r->item.source = source;
     r->bytes = 0;
-    // What came from those who live is not to be had where all fails: it may have been withdrawn.
+    // What came from processes that live is not delivered where all fails: it may have been
+    // withdrawn.
     if (__builtin_expect(r->lane->n_dead != 0, 0) && is_doomed(r, MPI_PROC_NULL)) {
         return PLI_OK;
     }
@@ -184,7 +185,7 @@ enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_dataty
             return PLI_OK;
         }
     }
-    if (__builtin_expect(pli_request_is_mortal, 0)) {
+    if (__builtin_expect(pli_request_may_be_withdrawn, 0)) {
         pli_lock_drop(&lane->lock);
         return send_kept(buf, count, type, dest, tag, comm, chan, flags);
     }
@@ -220,7 +221,7 @@ enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *ty
         pli_fastpath_recv(comm, (char *)buf + type->true_lb, room, source, tag, context, status)) {
         return PLI_OK;
     }
-    if (__builtin_expect(pli_request_is_mortal, 0)) {
+    if (__builtin_expect(pli_request_may_be_withdrawn, 0)) {
         return recv_kept(buf, count, type, source, tag, comm, chan, status);
     }
     struct pli_request r;
@@ -482,7 +483,7 @@ enum pli_err pli_p2p_recv_init(void *buf, MPI_Count count, struct pli_datatype *
 static enum pli_err start_again(struct pli_request *r)
 {
     struct pli_lane *lane = r->lane;
-    if (__builtin_expect((r->state & PLI_REQ_GHOST) != 0, 0)) {
+    if (__builtin_expect((r->state & PLI_REQ_WITHDRAWN) != 0, 0)) {
         pli_request_complete(r, (enum pli_err)r->err); // as it ended, on what will never work again
         return PLI_OK;
     }

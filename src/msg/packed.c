@@ -27,7 +27,7 @@ struct pli_datatype *pli_packed_copy_type(const struct pli_datatype *type,
 }
 
 // A large message on its way into memory of ours.
-struct detour {
+struct staged_recv {
     struct pli_request_child child; // first
     struct pli_request *recv;
     uint8_t form;
@@ -88,7 +88,7 @@ void pli_packed_take(struct pli_request *recv, const void *data, uint64_t size, 
 
 static void arrived(struct pli_request_child *c)
 {
-    struct detour *d = (struct detour *)c;
+    struct staged_recv *d = (struct staged_recv *)c;
     if (c->r.err == PLI_OK) {
         pli_packed_take(d->recv, d->data, c->r.bytes, d->form);
     } else {
@@ -101,7 +101,7 @@ static void arrived(struct pli_request_child *c)
 void pli_packed_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
                        uint64_t size, uint64_t address, uint32_t pid, uint8_t form)
 {
-    struct detour *d = malloc(sizeof *d + size);
+    struct staged_recv *d = malloc(sizeof *d + size);
     if (d == NULL) {
         pli_log(PLI_ERROR, "no memory to convert a message of %llu bytes",
                 (unsigned long long)size);

@@ -24,7 +24,7 @@ static int n_user;               // guarded by guard
 static struct pli_endpoint *ep0; // made once
 static _Atomic uint64_t next_context = 1;
 static uint64_t span_mark; // of contexts made here, in a client of an IMPI job; else 0
-static bool is_crowded;    // more processes than cores; counted in pli_proc.n_crowd
+static bool is_crowded;    // more processes than cores; counted in pli_proc.n_oversubscribed
 
 // Counted contexts of two jobs may be the same. Bit 62 keeps these apart from counted ones, bit 63
 // is that of contexts which a group computes; 60 random bits do not meet by chance.
@@ -72,7 +72,7 @@ PLI_START void pli_process_recount(void)
     bool is = (n > h->n_row ? n : h->n_row) + h->n_beside > h->n_core;
     if (is != is_crowded) {
         is_crowded = is;
-        atomic_fetch_add_explicit(&pli_proc.n_crowd, is ? 1 : -1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&pli_proc.n_oversubscribed, is ? 1 : -1, memory_order_relaxed);
     }
 }
 
@@ -87,8 +87,8 @@ static enum pli_err open_first(void)
     }
     struct pli_boot *b = pli_proc.boot;
     pli_proc.id = b->job | b->index;
-    pli_shm_wake_fd = b->gate_fd;
-    span_mark = b->gate != NULL ? PLI_MSG_SPAN | PLI_MSG_PRIVATE : 0;
+    pli_shm_wake_fd = b->gateway_fd;
+    span_mark = b->gateway != NULL ? PLI_MSG_SPAN | PLI_MSG_PRIVATE : 0;
     pli_process_recount();
     struct pli_lane *lane;
     err = pli_lane_open(0, &lane);

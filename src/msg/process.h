@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The process as a member of its job: opened by the first user (a session, the world), closed by
-// the last. Local: nobody is waited for.
+// the last. Local: it waits for no other process.
 #ifndef PLI_MSG_PROCESS_H
 #define PLI_MSG_PROCESS_H
 
@@ -20,7 +20,7 @@ enum pli_err pli_process_open(bool is_multiple, const struct pli_net_ops *const 
                               const struct pli_failure_hooks *hooks);
 // Drains what is still to be sent. Context: any thread.
 void pli_process_close(void);
-// Whether anybody has it open. Context: any thread.
+// Whether it is open. Context: any thread.
 bool pli_process_is_open(void);
 // Whether MPI_THREAD_MULTIPLE was asked for by any user so far. Context: any thread.
 bool pli_process_has_threads(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop that everything waits in: look, give way, sleep.
+// Polls the lanes until what is waited for is done: look, give way, sleep.
 #include "msg/progress.h"
 
 #include "base/conf.h"
@@ -32,7 +32,7 @@ enum {
     IDLE_EVERY = 1024,   // tests without a result between two at lanes of threads not in MPI
     IDLE_NS = 2000000,   // sleep: then lanes of threads that are not in MPI are driven too
     NAP_NS = 100000000,  // first sleep; then the record is written and the sleep has no end
-    WATCH_NS = 200000000 // but for who watches something besides
+    WATCH_NS = 200000000 // but for a thread that watches something besides
 };
 
 static int retry_stalled(struct pli_lane *lane)
@@ -150,7 +150,8 @@ static int count_culls(struct pli_lane *lane)
     return n;
 }
 
-// What was withdrawn counts as done: who waits for it must look again and not go to sleep now.
+// What was withdrawn counts as done: a thread that waits for it must look again and not go to sleep
+// now.
 __attribute__((cold)) static int hear_news(struct pli_lane *lane)
 {
     int before = count_culls(lane);
@@ -161,10 +162,10 @@ __attribute__((cold)) static int hear_news(struct pli_lane *lane)
 int pli_progress_once(struct pli_lane *lane)
 {
     if (!pli_lock_try(&lane->lock)) {
-        return 0; // somebody else is at it
+        return 0; // another thread polls it
     }
     int n = progress_locked(lane);
-    bool is_due = __builtin_expect(pli_request_is_mortal, 0) && n == 0;
+    bool is_due = __builtin_expect(pli_request_may_be_withdrawn, 0) && n == 0;
     return is_due && pli_failure_hooks->is_due() ? hear_news(lane) : n;
 }
 
@@ -178,7 +179,7 @@ int pli_progress_serve(struct pli_lane *lane, uint32_t *n_own)
     pli_lock_drop(&lane->lock);
     n += run_tasks(lane, false);
     if (n > 0) {
-        pli_lane_stir(lane); // who sleeps may have waited for just that
+        pli_lane_wake(lane); // a sleeping thread may have waited for this
     }
     return n;
 }
@@ -189,20 +190,20 @@ uint32_t pli_progress_spins(void)
     // no crowd.
     bool has_others = pli_proc.is_multiple &&
                       atomic_load_explicit(&pli_proc.n_attached, memory_order_relaxed) == 0;
-    return pli_conf.spin >= 0      ? (uint32_t)pli_conf.spin
-           : pli_lane_is_crowded() ? 1
-           : has_others            ? SPIN_THREADS
-                                   : SPIN_QUIET;
+    return pli_conf.spin >= 0             ? (uint32_t)pli_conf.spin
+           : pli_lane_is_oversubscribed() ? 1
+           : has_others                   ? SPIN_THREADS
+                                          : SPIN_QUIET;
 }
 
 static uint32_t yields(const struct pli_waiter *w)
 {
     bool is_bulk = w->is_far && w->request != NULL && w->request->count > BULK;
-    return pli_conf.yield >= 0     ? (uint32_t)pli_conf.yield
-           : pli_lane_is_crowded() ? YIELD_CROWDED
-           : is_bulk               ? YIELD_BULK
-           : w->is_far             ? YIELD_FAR
-                                   : YIELD_QUIET;
+    return pli_conf.yield >= 0            ? (uint32_t)pli_conf.yield
+           : pli_lane_is_oversubscribed() ? YIELD_CROWDED
+           : is_bulk                      ? YIELD_BULK
+           : w->is_far                    ? YIELD_FAR
+                                          : YIELD_QUIET;
 }
 
 // Whether no thread waits at another lane: its threads compute, wait for something outside MPI, or
@@ -212,9 +213,9 @@ static bool is_idle(const struct pli_lane *lane)
     return atomic_load_explicit(&lane->n_wait, memory_order_relaxed) == 0;
 }
 
-// Whether another lane needs this thread: nobody waits at it, and it has endpoints that are this
-// thread's or nobody's. A thread that blocks moves on all it is responsible for, so one thread may
-// drive any number of endpoints.
+// Whether another lane needs this thread: no thread waits at it, and it has endpoints that are this
+// thread's or no thread's. A thread that blocks moves on all it is responsible for, so one thread
+// may drive any number of endpoints.
 static bool is_orphan(const struct pli_lane *lane)
 {
     return is_idle(lane) && (atomic_load_explicit(&lane->n_free, memory_order_relaxed) != 0 ||
@@ -231,7 +232,7 @@ static bool has_others(void)
     return atomic_load_explicit(&pli_proc.n_open, memory_order_relaxed) > 1;
 }
 
-// Poll the lanes that nobody else drives, those of other threads too.
+// Poll the lanes that no other thread drives, those of other threads too.
 static int poll_idle(const struct pli_lane *mine)
 {
     int n = 0;
@@ -243,8 +244,8 @@ static int poll_idle(const struct pli_lane *mine)
 }
 
 // Serving an access of another lane may wait for a message, and that one may have to pass through
-// the lane at which this thread waits: in the meantime nobody waits there, so that the wait inside
-// looks after it.
+// the lane at which this thread waits: in the meantime no thread waits there, so that the wait
+// inside looks after it.
 static void leave_count(const struct pli_waiter *w, bool is_leaving)
 {
     if (w->is_counted) {
@@ -252,8 +253,8 @@ static void leave_count(const struct pli_waiter *w, bool is_leaving)
     }
 }
 
-// Poll the lanes that nobody else looks after, or that this thread announced its sleep at. One that
-// belongs to another thread is left to it until we would sleep.
+// Poll the lanes that no other thread looks after, or that this thread announced its sleep at. One
+// that belongs to another thread is left to it until we would sleep.
 static int poll_orphans(const struct pli_waiter *w)
 {
     int n = 0;
@@ -306,7 +307,7 @@ void pli_progress_announce(struct pli_waiter *w, uint8_t lanes)
     if (!pli_shm_order()) {
         w->is_restless = true;
     }
-    w->stirs = atomic_load_explicit(&w->lane->net->stirs, memory_order_acquire);
+    w->net_wakes = atomic_load_explicit(&w->lane->net->wakes, memory_order_acquire);
 }
 
 static void announce(struct pli_waiter *w)
@@ -336,7 +337,7 @@ static void retract(struct pli_waiter *w)
     }
     if (has_slept &&
         atomic_load_explicit(&pli_progress_thread_is_deep, memory_order_seq_cst) != 0) {
-        pli_progress_thread_kick(); // nobody looks after the lane
+        pli_progress_thread_kick(); // no thread looks after the lane
     }
 }
 
@@ -350,13 +351,13 @@ static bool is_stalled(struct pli_lane *lane)
 }
 
 // How long the network lets us sleep, 0: as long as we like.
-static uint64_t net_patience(const struct pli_waiter *w)
+static uint64_t net_sleep_limit(const struct pli_waiter *w)
 {
     uint64_t least = 0;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
         if ((w->watched >> i & 1) != 0) {
-            uint64_t t = lane->net->ops->patience(lane->net);
+            uint64_t t = lane->net->ops->sleep_limit(lane->net);
             least = least == 0 || (t != 0 && t < least) ? t : least;
         }
     }
@@ -389,9 +390,9 @@ static uint64_t sleep_time(struct pli_waiter *w)
         w->n_nap++;
         return NAP_NS;
     }
-    uint64_t patience = net_patience(w);
-    if (patience != 0) {
-        return patience; // something of ours is on its way: nobody may call this a deadlock
+    uint64_t sleep_limit = net_sleep_limit(w);
+    if (sleep_limit != 0) {
+        return sleep_limit; // something of this process is on its way: this is no deadlock
     }
     if (!w->is_recorded && !pli_progress_thread_is_me()) { // it is no rank
         pli_wait_record_write(w);
@@ -416,7 +417,7 @@ __attribute__((cold)) static void sleep_at(struct pli_waiter *w, uint64_t time_n
         }
     }
     if (nets[0]->ops->sleeps_by != PLI_SHM_BY_FUTEX) { // so do all lanes
-        w->held |= nets[0]->ops->sleep(nets, n, w->stirs, time_ns) ? w->watched : 0;
+        w->held |= nets[0]->ops->sleep(nets, n, w->net_wakes, time_ns) ? w->watched : 0;
     } else if (n == 1) {
         pli_futex_wait(words[0], wakes[0], false, time_ns);
     } else {
@@ -438,12 +439,12 @@ static void forget_record(struct pli_waiter *w)
     }
 }
 
-// First announce, so that nobody can slip in unseen; the caller looks at its condition again;
+// First announce, so that no message arrives unseen; the caller looks at its condition again;
 // only the next step really sleeps.
 static void go_to_sleep(struct pli_waiter *w)
 {
     if (w->watched == 0) {
-        if (w->n_nap > 0 && pli_request_is_mortal) { // this time without end
+        if (w->n_nap > 0 && pli_request_may_be_withdrawn) { // this time without end
             pli_fault_hold("sleep", pli_boot.index);
         }
         announce(w);
@@ -460,7 +461,7 @@ void pli_progress_end(struct pli_waiter *w)
     retract(w);
     for (int i = 0; w->held != 0; i++, w->held >>= 1) { // others must look after the sockets now
         if ((w->held & 1) != 0) {
-            lane_at(i)->net->ops->stir(lane_at(i)->net);
+            lane_at(i)->net->ops->wake(lane_at(i)->net);
         }
     }
     forget_record(w);
@@ -521,7 +522,7 @@ void pli_progress_step(struct pli_waiter *w)
     }
 }
 
-// Whom a request waits for: a rank or a wildcard. Other than sends and receives wait for many.
+// The rank that a request waits for, or a wildcard. Other than sends and receives wait for many.
 static int peer_of(const struct pli_request *r)
 {
     bool is_send = (r->flags & PLI_REQ_SEND) != 0;

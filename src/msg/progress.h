@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving things on, and waiting without wasting the machine.
+// Makes progress on everything under way, and waits without wasting the machine.
 #ifndef PLI_MSG_PROGRESS_H
 #define PLI_MSG_PROGRESS_H
 
@@ -17,8 +17,8 @@ uint32_t pli_progress_spins(void);
 // One poll with the lock. Context: no lock held.
 int pli_progress_once(struct pli_lane *lane);
 
-// The same for a call that only tests: now and then it also polls the lanes that nobody drives, so
-// that a program may wait by testing. Context: no lock held.
+// The same for a call that only tests: now and then it also polls the lanes that no thread drives,
+// so that a program may wait by testing. Context: no lock held.
 int pli_progress_test(struct pli_lane *lane);
 
 // How far a waiting loop has come: looking, giving way, sleeping.
@@ -28,7 +28,7 @@ struct pli_waiter {
     uint8_t watched;            // lanes at which this thread has announced that it will sleep
     int wakes[PLI_NODE_N_LANE]; // of each, when it was announced
     uint8_t held;               // lanes whose descriptors this thread has slept on
-    int stirs;                  // of its own lane, before the condition was last looked at
+    int net_wakes;              // of its own lane, before the condition was last looked at
     bool is_counted;            // among the lane's n_wait
     bool is_late;               // it also watches lanes whose threads are outside MPI
     bool is_recorded;           // what it waits for is in the node's memory

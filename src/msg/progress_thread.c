@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Runs the thread that serves one-sided access while the program computes.
 // A lane is one of three things at each look: active, a thread has polled it since the last look;
 // attended, a thread sleeps at it in a call; or deserted. The progress thread watches deserted
 // lanes without a limit of time. Of the others it only has to know when they become so.
@@ -19,7 +20,7 @@
 
 enum {
     REST_NS = 1000000,      // until the next look, while a lane is active
-    REST_MOST = 4 * REST_NS // grows up to this while threads sleep in calls, who then tell
+    REST_MOST = 4 * REST_NS // grows up to this while threads sleep in calls, which then tell
 };
 
 _Atomic int pli_progress_thread_is_deep;
@@ -155,7 +156,7 @@ void pli_progress_thread_kick(void)
     pli_futex_wake(&kicks, 1, true);
     for (int i = 0; i < PLI_NODE_N_LANE; i++) { // where it may watch
         if (lane_at(i) != NULL) {
-            pli_lane_stir(lane_at(i));
+            pli_lane_wake(lane_at(i));
         }
     }
 }

@@ -11,7 +11,7 @@
 
 // Whether it serves processes of other hosts, or of this one.
 bool pli_progress_thread_serves(bool is_here);
-// Somebody has memory that others reach by messages, or has it no more. From the first on, locks
+// The process has memory that others reach by messages, or has it no more. From the first on, locks
 // are taken as with MPI_THREAD_MULTIPLE. Context: no lock held, no other thread inside a call.
 void pli_progress_thread_retain(void);
 void pli_progress_thread_release(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a request.
+// Creates, completes, reports and destroys requests.
 #include "msg/request.h"
 
 #include "msg/failure_hooks.h"
@@ -48,7 +48,7 @@ struct pli_request *pli_request_create(struct pli_lane *lane)
     return r;
 }
 
-bool pli_request_is_mortal;
+bool pli_request_may_be_withdrawn;
 
 void pli_request_list(struct pli_request *r)
 {
@@ -100,13 +100,13 @@ void pli_request_destroy(struct pli_request *r)
     struct pli_lane *lane = r->lane;
     struct pli_comm *comm = r->comm;
     struct slot *s = (struct slot *)r;
-    bool is_ghost = (r->state & PLI_REQ_GHOST) != 0;
+    bool is_withdrawn = (r->state & PLI_REQ_WITHDRAWN) != 0;
     pli_lock_take(&lane->lock);
     if (keep(comm, lane)) {
         comm = NULL;
     }
     atomic_store_explicit(&s->obj.kind, PLI_KIND_NONE, memory_order_relaxed);
-    if (__builtin_expect(is_ghost, 0)) {
+    if (__builtin_expect(is_withdrawn, 0)) {
         lane->requests.n_slot--; // never to be used again
     } else {
         s->next = lane->requests.free;
@@ -159,7 +159,7 @@ void pli_request_complete(struct pli_request *r, enum pli_err err)
         return;
     }
     atomic_store_explicit(&r->is_done, 1, memory_order_release);
-    pli_lane_stir(lane); // another thread may sleep for this one
+    pli_lane_wake(lane); // another thread may sleep for this one
 }
 
 // The sentence for a failed operation.
@@ -220,7 +220,7 @@ enum pli_err pli_request_report(struct pli_request *r, MPI_Status *status, bool 
         pli_request_destroy(r);
     } else {
         r->flags &= (uint16_t)~PLI_REQ_ACTIVE;
-        r->state &= PLI_REQ_GHOST;
+        r->state &= PLI_REQ_WITHDRAWN;
     }
     return err;
 }

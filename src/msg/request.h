@@ -48,15 +48,15 @@ enum pli_request_flag {
 
 // What happens to it; guarded by the lane's lock until it is done.
 enum pli_request_state {
-    PLI_REQ_POSTED = 1,     // a receive in the match table
-    PLI_REQ_CANCELLED = 2,  // the result is a cancellation
-    PLI_REQ_CANCELLING = 4, // the receiver was asked to forget it
-    PLI_REQ_MATCHED = 8,    // a send whose receive was found while it was being cancelled
-    PLI_REQ_FREED = 16,     // the user freed it; it goes when it is done
-    PLI_REQ_EXTERNAL = 32,  // a receive whose bytes count in external32
-    PLI_REQ_ASKED = 64,     // a send over a network whose data the receiver has asked for
-    PLI_REQ_OPEN = 128,     // in the list of its conn, see failure.h
-    PLI_REQ_GHOST = 256,    // withdrawn, but the other side may still name it
+    PLI_REQ_POSTED = 1,      // a receive in the match table
+    PLI_REQ_CANCELLED = 2,   // the result is a cancellation
+    PLI_REQ_CANCELLING = 4,  // the receiver was asked to forget it
+    PLI_REQ_MATCHED = 8,     // a send whose receive was found while it was being cancelled
+    PLI_REQ_FREED = 16,      // the user freed it; it goes when it is done
+    PLI_REQ_EXTERNAL = 32,   // a receive whose bytes count in external32
+    PLI_REQ_ASKED = 64,      // a send over a network whose data the receiver has asked for
+    PLI_REQ_OPEN = 128,      // in the list of its conn, see failure.h
+    PLI_REQ_WITHDRAWN = 256, // withdrawn, but the other side may still name it
 };
 
 struct pli_request {
@@ -75,12 +75,12 @@ struct pli_request {
     struct pli_datatype *type;
     uint64_t size; // of the data: what is sent, or the room to receive
     // third line
-    struct pli_conn *conn;     // to whom, or from whom
+    struct pli_conn *conn;     // to or from the peer
     uint64_t remote;           // the other side's request
     uint64_t moved;            // bytes so far
     struct pli_cursor *cursor; // where a transfer in pieces is, for layouts with holes
     struct pli_list link;      // in one list of its conn or lane
-    int32_t source, tag;       // of the message received; a send: source is whom it goes to
+    int32_t source, tag;       // of the message received; a send: source is the rank it goes to
     union {
         uint64_t bytes; // received; a truncated message's full size
         void *ext;      // generalized, partitioned, collective requests
@@ -109,19 +109,19 @@ void pli_request_reap(struct pli_lane *lane);
 // The user has no more interest: it goes when it is done. Context: no lock held.
 void pli_request_forget(struct pli_request *r);
 
-// The operation is over. A request nobody waits for any more goes. Context: lane locked.
+// The operation is over. A request that was freed is destroyed. Context: lane locked.
 void pli_request_complete(struct pli_request *r, enum pli_err err);
 
 // Operations may be withdrawn, because the job survives failures: see failure.h. Set at start-up.
-extern bool pli_request_is_mortal;
-// An offer that was made, or asked for, is known by its way then, until it is over. Context: lane
-// locked.
+extern bool pli_request_may_be_withdrawn;
+// An offer that was made, or asked for, is in the list of its connection then, until it is over.
+// Context: lane locked.
 void pli_request_list(struct pli_request *r) __attribute__((cold));
 void pli_request_unlist(struct pli_request *r) __attribute__((cold));
 
 static inline void pli_request_track(struct pli_request *r)
 {
-    if (__builtin_expect(pli_request_is_mortal, 0)) {
+    if (__builtin_expect(pli_request_may_be_withdrawn, 0)) {
         pli_request_list(r);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large messages: the receiver asks, the sender pumps the data through its blocks while the
+// Moves large messages: the receiver asks, the sender copies the data to its blocks while the
 // receiver empties them, both cores copying at once; or the receiver reads the sender's memory.
 #include "msg/rndv.h"
 
@@ -133,7 +133,7 @@ void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint6
 // All of a send is over, as far as the data goes; one that is being cancelled waits for the answer.
 void pli_rndv_end_send(struct pli_request *send)
 {
-    if (__builtin_expect((send->state & PLI_REQ_GHOST) != 0, 0)) {
+    if (__builtin_expect((send->state & PLI_REQ_WITHDRAWN) != 0, 0)) {
         return;
     }
     pli_request_untrack(send);
@@ -147,8 +147,8 @@ void pli_rndv_end_send(struct pli_request *send)
 // The receiver wants `want` bytes of this send.
 static void begin_stream(struct pli_request *send, uint64_t receiver_req, uint64_t want)
 {
-    if (__builtin_expect((send->state & PLI_REQ_GHOST) != 0, 0)) {
-        return; // the receiver hears the same news
+    if (__builtin_expect((send->state & PLI_REQ_WITHDRAWN) != 0, 0)) {
+        return; // the receiver is told of the same failure
     }
     pli_request_untrack(send);
     if (want == 0) {
@@ -163,7 +163,7 @@ static void begin_stream(struct pli_request *send, uint64_t receiver_req, uint64
     send->moved = 0;
     send->bytes = want;
     pli_list_push(&send->lane->streams, &send->link);
-    pli_lane_stir(send->lane); // who sleeps there must push; we may not come back to do it
+    pli_lane_wake(send->lane); // a thread that sleeps there must push; this one may not poll again
 }
 
 // Push one piece. False: no block or no room in the mailbox.
@@ -184,7 +184,7 @@ static bool push_piece(struct pli_request *send)
         pli_shm_block_done(block);
         return false;
     }
-    // Before the place is claimed: who dies in between leaves a hole in the mailbox.
+    // Before the place is claimed: a process that dies in between leaves a hole in the mailbox.
     if (send->cursor != NULL) {
         pli_cursor_pack(send->cursor, pli_shm_block_data(block), n);
     } else {
@@ -240,7 +240,7 @@ static void take_piece(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_request *recv = (struct pli_request *)(uintptr_t)cell->word[0];
     struct pli_shm_block *block = pli_other_job_block(lane->shm.base, cell->word[1]);
-    if (__builtin_expect((recv->state & PLI_REQ_GHOST) != 0, 0)) {
+    if (__builtin_expect((recv->state & PLI_REQ_WITHDRAWN) != 0, 0)) {
         pli_shm_block_done(block);
         return;
     }
@@ -285,7 +285,7 @@ void pli_rndv_forget(struct pli_lane *lane, struct pli_conn *from, uint64_t remo
 
 void pli_rndv_unsent(struct pli_request *send, bool is_forgotten)
 {
-    if (__builtin_expect((send->state & PLI_REQ_GHOST) != 0, 0)) {
+    if (__builtin_expect((send->state & PLI_REQ_WITHDRAWN) != 0, 0)) {
         return;
     }
     send->state &= (uint16_t)~PLI_REQ_CANCELLING;
@@ -329,10 +329,10 @@ void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     case PLI_MSG_ACK:
         pli_rndv_end_send(send);
         break;
-    case PLI_MSG_SHARE:
+    case PLI_MSG_COPY_HELP:
         pli_coop_copy_help(lane, cell);
         break;
-    case PLI_MSG_SHARED:
+    case PLI_MSG_COPY_DONE:
         pli_rndv_end_receive((struct pli_request *)(uintptr_t)cell->word[0]);
         break;
     case PLI_MSG_UNSEND:

@@ -60,7 +60,7 @@ void pli_unexpected_keep(struct pli_unexpected *p)
         pli_log(PLI_ERROR, "no memory to keep an unexpected message");
         abort();
     }
-    pli_lane_stir(p->ep->lane); // a probe of another thread may sleep for it
+    pli_lane_wake(p->ep->lane); // a probe of another thread may sleep for it
 }
 
 struct pli_unexpected *pli_unexpected_of(struct pli_endpoint *ep, struct pli_conn *from,

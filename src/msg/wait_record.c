@@ -53,7 +53,7 @@ static uint64_t call_site(void)
     return 0; // linked into the program: the frames cannot be told apart
 }
 
-// The messages nobody asked for, those of the same communicator first.
+// The unexpected messages, those of the same communicator first.
 static void note_kept(struct pli_node_wait *to, const struct pli_comm *comm)
 {
     uint32_t n = 0;
@@ -125,7 +125,7 @@ static _Atomic uint32_t taken[PLI_NODE_N_LANE]; // bits: records of threads, by 
 _Static_assert(PLI_THREAD_N <= 32, "a bit for each");
 _Static_assert(sizeof(struct pli_shm_mailbox) <= PLI_THREAD_AT, "behind the mailbox");
 
-// In a process that was forked nobody but the calling thread is there any more.
+// In a process that was forked only the calling thread is left.
 static void forget_parent(void)
 {
     static _Atomic int owner;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The record a rank leaves when it goes to sleep for long: what it waits for, and from where. The
-// launcher reads it to say who waits for whom.
+// launcher reads it to say which rank waits for which.
 #ifndef PLI_MSG_WAIT_RECORD_H
 #define PLI_MSG_WAIT_RECORD_H
 

@@ -103,11 +103,11 @@ static uint64_t patience_none(struct pli_net_lane *net)
     return 0;
 }
 
-static bool sleep_none(struct pli_net_lane *const nets[], int n, int stirs, uint64_t timeout_ns)
+static bool sleep_none(struct pli_net_lane *const nets[], int n, int wakes, uint64_t timeout_ns)
 {
     (void)nets;
     (void)n;
-    (void)stirs;
+    (void)wakes;
     (void)timeout_ns;
     return false;
 }
@@ -122,9 +122,9 @@ static const struct pli_net_lane_ops none_ops = {
     .has_unsent = is_not,
     .is_busy = is_not,
     .arm = nothing,
-    .patience = patience_none,
+    .sleep_limit = patience_none,
     .sleep = sleep_none,
-    .stir = nothing,
+    .wake = nothing,
     .freeze = flag_none,
 };
 struct pli_net_lane pli_net_none = { .ops = &none_ops };

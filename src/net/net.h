@@ -35,7 +35,7 @@ struct pli_net_ops {
 
     // A connection. PLI_ERR_UNSUPPORTED: the process is reached by another transport, or not at
     // all; else the connection is ready, or the lookup fails. A transport that has its own way to
-    // send closes the shortest one (pli_lane_close_short).
+    // send closes the shortest one (pli_lane_disable_fastpath).
     enum pli_err (*connect)(struct pli_conn *c, uint64_t proc);
     bool (*disconnect)(struct pli_conn *c); // false: something is under way there
 
@@ -82,11 +82,11 @@ struct pli_net_lane_ops {
 
     // Sleeping. Context: no lock held.
     void (*arm)(struct pli_net_lane *net); // a thread will sleep: have all descriptors wake it
-    uint64_t (*patience)(struct pli_net_lane *net); // ns that a sleep may last, 0: without end
+    uint64_t (*sleep_limit)(struct pli_net_lane *net); // ns that a sleep may last, 0: without end
     // Sleep at these lanes until a descriptor is ready or `stirs` of the first has changed. True:
     // this thread waited for descriptors, and must wake the others before it goes its way.
-    bool (*sleep)(struct pli_net_lane *const nets[], int n, int stirs, uint64_t timeout_ns);
-    void (*stir)(struct pli_net_lane *net); // wake the threads that sleep at the lane. Any context
+    bool (*sleep)(struct pli_net_lane *const nets[], int n, int wakes, uint64_t timeout_ns);
+    void (*wake)(struct pli_net_lane *net); // wake the threads that sleep at the lane. Any context
 
     // A checkpoint is made, or was. Context: pli_freeze_on_move.
     void (*freeze)(struct pli_net_lane *net, bool is_leaving);
@@ -96,7 +96,7 @@ struct pli_net_lane_ops {
 struct pli_net_lane {
     const struct pli_net_lane_ops *ops;
     struct pli_lane *lane;
-    _Atomic int stirs; // threads sleep on this word, which changes when they should look
+    _Atomic int wakes; // threads sleep on this word, which changes when they should look
 };
 
 extern struct pli_net_lane pli_net_none; // of lanes without one

@@ -64,7 +64,7 @@ static const int *launch_fact(int keyval)
     switch (keyval) {
     case MPI_WTIME_IS_GLOBAL: // one host, one monotonic clock
         __atomic_store_n(&is_global,
-                         h->n_row == h->n_world && h->gate == 0 && (h->net & PLI_NODE_PART) == 0,
+                         h->n_row == h->n_world && h->gateway == 0 && (h->net & PLI_NODE_PART) == 0,
                          __ATOMIC_RELAXED);
         return &is_global;
     case MPI_APPNUM: // a program that was started alone has no number
@@ -114,7 +114,7 @@ void pli_attr_predefined_get(struct pli_comm *c, int keyval, void *value_out, in
     }
     switch (keyval) {
     case MPI_TAG_UB: // of an IMPI job: what all of its MPIs have
-        value = pli_boot.gate != NULL ? &pli_boot.gate->tag_ub : &tag_ub;
+        value = pli_boot.gateway != NULL ? &pli_boot.gateway->tag_ub : &tag_ub;
         break;
     case IMPI_CLIENT_SIZE:
     case IMPI_CLIENT_COLOR:

@@ -61,10 +61,10 @@ struct pli_comm {
     bool is_holding;      // counted at spawned processes of other worlds, see comm_hold.h
     struct pli_list all;  // among all communicators of the process
     // See ft/failure.h.
-    _Atomic int doom;         // enum pli_err for which operations on it fail, PLI_OK: none
+    _Atomic int stop_err;     // enum pli_err for which operations on it fail, PLI_OK: none
     _Atomic int n_failed;     // members that died
     _Atomic int n_acked;      // of those, how many the user has acknowledged
-    uint32_t n_pact;          // agreements of the members begun here
+    uint32_t n_agreement;     // agreements of the members begun here
     uint32_t n_agreed;        // and those whose results are known; guarded by the lane's lock
     _Atomic uint32_t n_begun; // collectives, where an error reports a resize
     _Atomic int is_left;      // enum pli_comm_left, in the same case
@@ -75,7 +75,7 @@ struct pli_comm {
 static inline bool pli_comm_is_stopped(const struct pli_comm *c)
 {
     return __builtin_expect(atomic_load_explicit(&c->n_failed, memory_order_relaxed) != 0 ||
-                                atomic_load_explicit(&c->doom, memory_order_relaxed) != 0,
+                                atomic_load_explicit(&c->stop_err, memory_order_relaxed) != 0,
                             0);
 }
 

@@ -15,7 +15,7 @@ struct pli_impi_span {
 
 uint32_t pli_impi_span_client(uint32_t proc)
 {
-    const struct pli_gateway *g = pli_boot.gate;
+    const struct pli_gateway *g = pli_boot.gateway;
     uint32_t i = 0;
     while (g != NULL && i + 1 < g->n_client && proc >= g->clients[i + 1].first) {
         i++;
@@ -25,7 +25,7 @@ uint32_t pli_impi_span_client(uint32_t proc)
 
 static uint32_t host_of(uint32_t proc)
 {
-    const struct pli_gateway *g = pli_boot.gate;
+    const struct pli_gateway *g = pli_boot.gateway;
     uint32_t lo = 0, hi = g != NULL && g->n_host > 0 ? g->n_host - 1 : 0;
     while (lo < hi) {
         uint32_t mid = (lo + hi + 1) / 2;
@@ -40,7 +40,7 @@ static uint32_t host_of(uint32_t proc)
 
 bool pli_impi_span_is_inside(uint64_t proc)
 {
-    return pli_boot.gate != NULL && (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job &&
+    return pli_boot.gateway != NULL && (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job &&
            (uint32_t)proc < pli_boot.n_world;
 }
 
@@ -51,7 +51,7 @@ static bool is_outside(uint64_t proc)
 
 bool pli_impi_span_is_far(uint64_t proc)
 {
-    const struct pli_gateway *g = pli_boot.gate;
+    const struct pli_gateway *g = pli_boot.gateway;
     return pli_impi_span_is_inside(proc) &&
            (uint32_t)proc - g->clients[g->client].first >= g->clients[g->client].n;
 }
@@ -76,12 +76,12 @@ static bool has(const struct pli_group *g, bool (*is)(uint64_t proc))
 
 bool pli_impi_span_has_far(const struct pli_group *g)
 {
-    return pli_boot.gate != NULL && has(g, pli_impi_span_is_far);
+    return pli_boot.gateway != NULL && has(g, pli_impi_span_is_far);
 }
 
 bool pli_impi_span_has_outside(const struct pli_group *g)
 {
-    return pli_boot.gate == NULL || has(g, is_outside);
+    return pli_boot.gateway == NULL || has(g, is_outside);
 }
 
 // How many different clients or hosts the members have, and which of them is that of the caller. A
@@ -103,7 +103,7 @@ static void count(const struct pli_comm *c, uint32_t (*of)(uint32_t), bool *seen
 
 static struct pli_impi_span *create(const struct pli_comm *c)
 {
-    const struct pli_gateway *g = pli_boot.gate;
+    const struct pli_gateway *g = pli_boot.gateway;
     struct pli_impi_span *s = calloc(1, sizeof *s);
     bool *seen = calloc(g->n_client + g->n_host, sizeof *seen);
     if (s == NULL || seen == NULL) {
@@ -122,7 +122,7 @@ static struct pli_impi_span *create(const struct pli_comm *c)
 const int *pli_impi_span_attr(struct pli_comm *c, enum pli_impi_span_what what)
 {
     static const int alone[PLI_N_SPAN] = { 1, 0, 1, 0 };
-    if (pli_boot.gate == NULL) {
+    if (pli_boot.gateway == NULL) {
         return &alone[what];
     }
     struct pli_impi_span *s = __atomic_load_n(&c->span, __ATOMIC_ACQUIRE);
@@ -149,7 +149,7 @@ void pli_impi_span_end(struct pli_comm *c)
 
 enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *c)
 {
-    if (pli_boot.gate == NULL || pli_boot.gate->has_later != 0) {
+    if (pli_boot.gateway == NULL || pli_boot.gateway->has_later != 0) {
         return PLI_OK;
     }
     return pli_fail(

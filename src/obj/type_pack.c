@@ -100,7 +100,7 @@ struct number {
 
 static bool has_long8(void)
 {
-    return pli_boot.gate != NULL && pli_boot.gate->has_long8 != 0;
+    return pli_boot.gateway != NULL && pli_boot.gateway->has_long8 != 0;
 }
 
 MPI_Count pli_type_external_each(const struct pli_datatype *t)

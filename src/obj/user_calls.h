@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How functions of the program are called that get handles and no argument of their own, when the program
-// was built with another MPI (abi/foreign_error.c).
+// How functions of the program are called that get handles and no argument of their own, when the
+// program was built with another MPI (abi/foreign_error.c).
 #ifndef PLI_OBJ_USER_CALLS_H
 #define PLI_OBJ_USER_CALLS_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Applies accesses of other members to memory.
 // Accesses change memory here: blocks are copied, set, or combined under the guard.
 #include "onesided/region_apply.h"
 

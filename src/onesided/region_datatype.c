@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Accesses far members with datatypes on both sides.
 // An access whose two sides are one run each goes by UCX where that reaches the member. All others
 // are messages of blocks and packed data, or one message for data that is long and in one run.
 #include "onesided/region_datatype.h"

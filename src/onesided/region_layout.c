@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Turns a datatype into the blocks that it describes at a member.
 // A cursor walks through the datatype; runs of one length, one step apart, become one block.
 #include "onesided/region_layout.h"
 

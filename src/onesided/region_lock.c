@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Locks and unlocks a member's memory.
 // The word has the rank of an exclusive holder. Of members that share the lock it has the number,
 // and the list behind it has a byte for each: the member writes there that it is about to change
 // the word, changes it, and writes its new state. A member that dies in between is found by

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends the messages of one-sided access and ends the operations they are parts of.
 // A message lives in memory of its own until it is sent, so that its sender goes on at once.
 #include "onesided/region_msg.h"
 
@@ -41,7 +42,7 @@ static void finish(struct pli_region_access *op)
         atomic_store_explicit(&op->member->fault, (int)op->err, memory_order_relaxed);
     }
     atomic_fetch_sub_explicit(&op->member->n_open, 1, memory_order_release);
-    pli_lane_stir(pli_region_msg_lane(op->region));
+    pli_lane_wake(pli_region_msg_lane(op->region));
     free(op);
 }
 
@@ -89,7 +90,7 @@ static void done(struct pli_request_child *c)
     if (err == PLI_OK && (c->r.flags & PLI_REQ_SEND) == 0 && c->r.bytes < c->r.size) {
         err = PLI_ERR_RMA_RANGE;
     }
-    if ((c->r.state & PLI_REQ_GHOST) == 0) { // else the other side may still name it
+    if ((c->r.state & PLI_REQ_WITHDRAWN) == 0) { // else the other side may still name it
         free(m);
     }
     if (op != NULL) {
@@ -100,7 +101,7 @@ static void done(struct pli_request_child *c)
     }
     struct pli_lane *lane = pli_region_msg_lane(r);
     if (atomic_fetch_sub_explicit(&r->n_out, 1, memory_order_release) == 1) {
-        pli_lane_stir(lane);
+        pli_lane_wake(lane);
     }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Receives messages of other members and serves their accesses.
 // One receive is posted, and posted again when its message is dealt with, so that messages of one
 // member are dealt with in order.
 #include "onesided/region_serve.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Does indivisible operations on words of memory.
 // What the processor can do in one instruction is done so; the rest by compare-and-swap.
 #include "onesided/region_type.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Accesses far members by UCX's own operations.
 // A member registers its memory with UCX in chunks, each when another member first asks for its
 // key, so that a device pins what others reach for and no more. The answer is not waited for:
 // until it is here accesses go as messages.
@@ -29,14 +30,14 @@ struct pli_region_chunk {
 struct pli_region_registration {
     struct pli_region_registration *next;
     uint64_t chunk;
-    struct pli_ucx_loan ucx; // without a key: it cannot be registered
+    struct pli_ucx_mem ucx; // without a key: it cannot be registered
 };
 
 enum pli_err pli_region_ucx_open(struct pli_region *r)
 {
     const struct pli_tcp_lane *net = pli_tcp_lane_of(pli_region_msg_lane(r));
     if (!r->plan.may_register || !r->plan.has_far || net == NULL || net->ucx == NULL ||
-        !net->ucx->may_lend) {
+        !net->ucx->may_register) {
         return PLI_OK;
     }
     r->has_device = pli_ucx_has_device();
@@ -56,7 +57,7 @@ void pli_region_ucx_close(struct pli_region *r)
     pli_lock_take(&lane->lock);
     for (int i = 0; i < r->comm->size; i++) {
         for (size_t k = 0; k < r->members[i].n_chunk; k++) {
-            pli_ucx_return(r->members[i].chunks[k].key);
+            pli_ucx_key_destroy(r->members[i].chunks[k].key);
         }
         free(r->members[i].chunks);
     }
@@ -65,7 +66,7 @@ void pli_region_ucx_close(struct pli_region *r)
     while (r->registrations != NULL) {
         struct pli_region_registration *m = r->registrations;
         r->registrations = m->next;
-        pli_ucx_unlend(&m->ucx);
+        pli_ucx_mem_unmap(&m->ucx);
         free(m);
     }
     pli_log(PLI_DEBUG, "%s: %llu one-sided accesses went by UCX", pli_comm_say(r->comm),
@@ -87,7 +88,7 @@ static struct pli_region_registration *registration_of(struct pli_region *r, uin
     m->chunk = chunk;
     m->next = r->registrations;
     r->registrations = m;
-    if (pli_ucx_lend(r->plan.base + from, to - from, &m->ucx) != PLI_OK) {
+    if (pli_ucx_mem_map(r->plan.base + from, to - from, &m->ucx) != PLI_OK) {
         pli_log(PLI_INFO, "%s; messages reach it", pli_fail_take(NULL));
     }
     return m;
@@ -119,8 +120,8 @@ static struct pli_tcp_conn *conn_to(const struct pli_region *r, int member)
 {
     struct pli_conn *c =
         pli_lane_conn(pli_region_msg_lane(r), pli_group_at(r->comm->remote, member));
-    struct pli_tcp_conn *l = c != NULL ? pli_ucx_net_conn(c) : NULL;
-    return l != NULL && l->by_ucx && l->ucx->peer != NULL ? l : NULL;
+    struct pli_tcp_conn *tc = c != NULL ? pli_ucx_net_conn(c) : NULL;
+    return tc != NULL && tc->by_ucx && tc->ucx->peer != NULL ? tc : NULL;
 }
 
 // Room to remember a chunk; false: no memory. Context: lane locked.
@@ -147,8 +148,8 @@ static void take_key(struct pli_region *r, int member, const struct pli_region_k
     s->to = k->to;
     s->address = k->address;
     s->has_device = k->has_device != 0 && r->has_device;
-    struct pli_tcp_conn *l = conn_to(r, member);
-    if (l != NULL && pli_ucx_borrow(l->ucx->peer, k->key, &s->key) != PLI_OK) {
+    struct pli_tcp_conn *tc = conn_to(r, member);
+    if (tc != NULL && pli_ucx_key_unpack(tc->ucx->peer, k->key, &s->key) != PLI_OK) {
         pli_log(PLI_INFO, "memory of member %d is reached by messages: %s", member,
                 pli_fail_take(NULL));
     }
@@ -172,11 +173,11 @@ static void key_came(struct pli_request_child *c)
             s->key == NULL  ? "by messages"
             : s->has_device ? "by a device"
                             : "by UCX");
-    if ((c->r.state & PLI_REQ_GHOST) == 0) { // else the other side may still name it
+    if ((c->r.state & PLI_REQ_WITHDRAWN) == 0) { // else the other side may still name it
         free(m);
     }
     atomic_fetch_sub_explicit(&r->n_out, 1, memory_order_release);
-    pli_lane_stir(pli_region_msg_lane(r));
+    pli_lane_wake(pli_region_msg_lane(r));
 }
 
 // Ask the owner for the key of a chunk. What it answers is remembered, also a no.
@@ -271,8 +272,8 @@ static enum pli_err reach(struct pli_region_access *op, int member, struct pli_u
         atomic_fetch_add_explicit(&r->n_ucx, 1, memory_order_relaxed);
     }
     struct pli_request *req = pli_region_msg_plain(m, member, a->n);
-    struct pli_tcp_conn *l = conn_to(r, member);
-    if (l == NULL || !pli_ucx_conn_reach(l, req, a)) {
+    struct pli_tcp_conn *tc = conn_to(r, member);
+    if (tc == NULL || !pli_ucx_conn_access(tc, req, a)) {
         pli_request_complete(req, PLI_ERR_PROC_ABORTED);
     }
     pli_lock_drop(&lane->lock);
@@ -328,9 +329,9 @@ enum pli_err pli_region_ucx_flush_end(struct pli_region_ucx_flush *f)
         return PLI_OK;
     }
     enum pli_err err = pli_region_msg_finish(f->req, NULL);
-    uint64_t sure = atomic_load_explicit(&f->member->n_sure, memory_order_relaxed);
-    while (sure < f->n_put &&
-           !atomic_compare_exchange_weak_explicit(&f->member->n_sure, &sure, f->n_put,
+    uint64_t n_seen = atomic_load_explicit(&f->member->n_sure, memory_order_relaxed);
+    while (n_seen < f->n_put &&
+           !atomic_compare_exchange_weak_explicit(&f->member->n_sure, &n_seen, f->n_put,
                                                   memory_order_relaxed, memory_order_relaxed)) {
     }
     return err;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Fences, and the synchronisation by post, start, complete and wait.
 // Fences are flushes and a barrier. Exposures are told by empty messages: of the target when it
 // posts, of the origin when its accesses are done.
 #include "rma/epoch.h"
@@ -14,7 +15,6 @@
 #include "rma/win_flush.h"
 #include "rma/win_wire.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum pli_err pli_epoch_fence(int assert, struct pli_win *w)
@@ -188,15 +188,15 @@ static enum pli_err await_posts(struct pli_win *w, int *ranks, int n, int assert
 // memory: they wait to be told.
 static void cancel_access(struct pli_win *w, const int *ranks, int n)
 {
-    char why[512];
-    snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
+    struct pli_fail_saved why;
+    pli_fail_save(&why, PLI_ERR_PROC_FAILED);
     for (int i = 0; i < n; i++) {
         if (ranks[i] >= 0 &&
             pli_region_msg_notify(w->region, ranks[i], PLI_WIN_TAG_COMPLETE) != PLI_OK) {
             pli_fail_take(NULL); // dead too
         }
     }
-    pli_fail(PLI_ERR_PROC_FAILED, "%s", why);
+    pli_fail_repeat(&why);
 }
 
 enum pli_err pli_epoch_start(struct pli_group *group, int assert, struct pli_win *w)

@@ -13,7 +13,6 @@
 #include "rma/win_flush.h"
 #include "rma/win_wire.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,10 +269,10 @@ static enum pli_err acquire_all(struct pli_win *w)
     if (err == PLI_OK) {
         err = ask_all(w, PLI_WIN_LOCK, PLI_HOLD_SHARED, must_ask, note_shared);
         if (err != PLI_OK) { // all or none
-            char why[512];
-            snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
+            struct pli_fail_saved why;
+            pli_fail_save(&why, err);
             release_all(w);
-            pli_fail(err, "%s", why);
+            pli_fail_repeat(&why);
         }
     }
     return err;

@@ -66,6 +66,7 @@ struct pli_win {
     int unit_int; // what MPI_Win_get_attr points to
     struct pli_errhandler *errhandler;
     struct pli_attr_list *attrs;
+    bool is_first_only; // rank 0 alone is a target, so others need no thread to serve
     struct pli_info *info;
     struct pli_win_memory memory;
     struct pli_guard *guard; // of this member's memory

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Completes accesses to a window, locally or at the target.
 // Local completion is that of the operations here; remote completion is that of the region, after
 // it. Accesses that failed are reported by whatever synchronises next.
 #include "rma/win_flush.h"

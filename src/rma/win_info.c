@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Keeps the hints that the user gives about a window.
 // None of them changes what is done; they are kept and told.
 #include "rma/win_info.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Gives the lock of this member's memory to members that ask by messages.
 // Members that wait are answered when it is their turn, so that they need not ask again.
 #include "rma/win_lock.h"
 
@@ -116,7 +117,7 @@ static void note_failure(struct pli_win_failure_listener *d)
         pli_lane_defer(lane, &s->release);
     }
     pli_lock_drop(&lane->lock);
-    pli_lane_stir(lane);
+    pli_lane_wake(lane);
 }
 
 static bool is_releasing(struct pli_win_lock_server *s)

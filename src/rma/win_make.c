@@ -8,6 +8,7 @@
 #include "comm/comm_make.h"
 #include "msg/process.h"
 #include "obj/comm.h"
+#include "obj/info.h"
 #include "onesided/region_lock.h"
 #include "rma/win.h"
 #include "rma/win_free.h"
@@ -15,7 +16,6 @@
 #include "rma/win_memory.h"
 #include "rma/win_region.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 // What a member tells the others of its memory. Numbers in the host's order: members have the same.
@@ -71,10 +71,8 @@ static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_
                              struct member_info *infos)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
-    char reason[256] = "";
-    if (why != PLI_OK) {
-        snprintf(reason, sizeof reason, "%s", pli_fail_take(NULL));
-    }
+    struct pli_fail_saved saved;
+    pli_fail_save(&saved, why);
     struct member_info mine = { .base = (uintptr_t)w->base,
                                 .window = (uintptr_t)w,
                                 .size = (uint64_t)w->size,
@@ -86,7 +84,7 @@ static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_
                                 .err = (int32_t)why };
     enum pli_err err = pli_coll_allgather(&mine, sizeof mine, byte, infos, sizeof mine, byte, comm);
     if (why != PLI_OK) {
-        return pli_fail(why, "%s", reason);
+        return pli_fail_repeat(&saved);
     }
     for (int i = 0; i < comm->size && err == PLI_OK; i++) {
         if (infos[i].err != PLI_OK) {
@@ -117,6 +115,7 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
     if (infos == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }
+    w->is_first_only = pli_info_find(info, "pliant_first_only") != NULL;
     w->unit_int = w->unit > INT32_MAX ? MPI_UNDEFINED : (int)w->unit;
     enum pli_err err = exchange(w, comm, why, infos);
     if (err == PLI_OK) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Allocates memory of windows that other processes of the host can map.
 // The memory is this process's segment of the node memory, or its arena there where it has none, so
 // that checkpoints hold it and that others of the host map it.
 #include "rma/win_memory.h"

@@ -14,8 +14,8 @@
 // Whether the progress thread serves members that reach memory of this one by messages.
 static bool must_serve(const struct pli_win *w)
 {
-    bool must = false;
-    for (int i = 0; i < w->comm->size && !must; i++) {
+    bool must = false, is_target = !w->is_first_only || w->comm->rank == 0;
+    for (int i = 0; i < w->comm->size && !must && is_target; i++) {
         uint32_t row;
         must = !w->peers[i].is_near &&
                pli_progress_thread_serves(

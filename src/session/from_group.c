@@ -44,7 +44,8 @@ static enum pli_err check(const struct pli_group *group, const char *what, const
     return PLI_OK;
 }
 
-static void dress(struct pli_comm *c, struct pli_info *info, struct pli_errhandler *errhandler)
+static void set_properties(struct pli_comm *c, struct pli_info *info,
+                           struct pli_errhandler *errhandler)
 {
     pli_errhandler_release(c->errhandler);
     c->errhandler = pli_errhandler_retain(errhandler);
@@ -66,14 +67,15 @@ enum pli_err pli_from_group_comm(struct pli_group *group, const char *tag, struc
     }
     err = pli_setup_comm(group, tag, "MPI_Comm_create_from_group", is_skip, out);
     if (err == PLI_OK) {
-        dress(*out, info, errhandler);
+        set_properties(*out, info, errhandler);
     }
     return err;
 }
 
-// The leaders meet; each knows both groups.
-static enum pli_err meet(struct pli_group *local, int local_leader, MPI_Group h, int remote_leader,
-                         const char *tag, struct pli_comm **out, int *far_out)
+// Make a communicator of the two leaders, each of which knows both groups.
+static enum pli_err connect_leaders(struct pli_group *local, int local_leader, MPI_Group h,
+                                    int remote_leader, const char *tag, struct pli_comm **out,
+                                    int *far_out)
 {
     struct pli_group *remote = pli_handle_get(h, PLI_KIND_GROUP), *both;
     if (remote == NULL) {
@@ -89,16 +91,17 @@ static enum pli_err meet(struct pli_group *local, int local_leader, MPI_Group h,
     if (err != PLI_OK) {
         return err;
     }
-    struct pli_id mine = pli_group_at(local, local_leader);
-    struct pli_id theirs = pli_group_at(remote, remote_leader);
-    if (pli_group_rank_of(remote, mine) >= 0) {
+    struct pli_id local_id = pli_group_at(local, local_leader);
+    struct pli_id remote_id = pli_group_at(remote, remote_leader);
+    if (pli_group_rank_of(remote, local_id) >= 0) {
         return pli_fail(PLI_ERR_GROUP,
                         "the leader, member %d of local_group, is in remote_group "
                         "too, but the groups must be disjoint",
                         local_leader);
     }
-    bool is_first = mine.proc < theirs.proc || (mine.proc == theirs.proc && mine.ep < theirs.ep);
-    struct pli_id ids[2] = { is_first ? mine : theirs, is_first ? theirs : mine };
+    bool is_first = local_id.proc < remote_id.proc ||
+                    (local_id.proc == remote_id.proc && local_id.ep < remote_id.ep);
+    struct pli_id ids[2] = { is_first ? local_id : remote_id, is_first ? remote_id : local_id };
     err = pli_group_create(ids, 2, local->session, &both);
     if (err == PLI_OK) {
         both->me = local->me;
@@ -109,7 +112,7 @@ static enum pli_err meet(struct pli_group *local, int local_leader, MPI_Group h,
     return err;
 }
 
-static void drop(struct pli_comm *c)
+static void free_private(struct pli_comm *c)
 {
     if (c != NULL) {
         c->is_freed = true;
@@ -121,37 +124,39 @@ enum pli_err pli_from_group_inter(struct pli_group *local, int local_leader, MPI
                                   int remote_leader, const char *tag, struct pli_info *info,
                                   struct pli_errhandler *errhandler, struct pli_comm **out)
 {
-    struct pli_comm *side, *pair = NULL;
+    struct pli_comm *local_comm, *leader_comm = NULL;
     int far = 0;
-    enum pli_err err = check(local, "local_group", tag), met = PLI_OK;
+    enum pli_err err = check(local, "local_group", tag), leader_err = PLI_OK;
     if (err == PLI_OK && (local_leader < 0 || local_leader >= local->size)) {
         err = pli_fail(PLI_ERR_RANK, "argument local_leader is %d, but local_group has %d ranks",
                        local_leader, local->size);
     }
     if (err == PLI_OK) {
-        err = pli_setup_comm(local, tag, "MPI_Intercomm_create_from_groups", false, &side);
+        err = pli_setup_comm(local, tag, "MPI_Intercomm_create_from_groups", false, &local_comm);
     }
     if (err != PLI_OK) {
         return err;
     }
     char why[512] = "";
-    if (side->rank == local_leader) {
-        met = meet(local, local_leader, remote_group, remote_leader, tag, &pair, &far);
-        if (met != PLI_OK) {
+    if (local_comm->rank == local_leader) {
+        leader_err = connect_leaders(local, local_leader, remote_group, remote_leader, tag,
+                                     &leader_comm, &far);
+        if (leader_err != PLI_OK) {
             snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
         }
     }
-    // A leader without a partner goes on: it tells its group so.
-    MPI_Comm h = pair != NULL ? (MPI_Comm)pli_handle_of(pair, PLI_KIND_COMM) : MPI_COMM_NULL;
-    err = pli_intercomm_create(side, local_leader, h, far, 0, out);
-    if (met != PLI_OK) {
-        err = pli_fail(met, "%s", why);
+    // A leader that failed to connect goes on, so that its group gets the error too.
+    MPI_Comm h =
+        leader_comm != NULL ? (MPI_Comm)pli_handle_of(leader_comm, PLI_KIND_COMM) : MPI_COMM_NULL;
+    err = pli_intercomm_create(local_comm, local_leader, h, far, 0, out);
+    if (leader_err != PLI_OK) {
+        err = pli_fail(leader_err, "%s", why);
     }
-    drop(pair);
-    drop(side);
+    free_private(leader_comm);
+    free_private(local_comm);
     if (err == PLI_OK) {
-        dress(*out, info, errhandler);
-        dress((*out)->local, NULL, errhandler);
+        set_properties(*out, info, errhandler);
+        set_properties((*out)->local, NULL, errhandler);
     }
     return err;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators from groups, without a parent. [MPI-5.0 7.4.2, 7.6.2]
+// Communicators from groups, without a parent communicator. [MPI-5.0 7.4.2, 7.6.2]
 #ifndef PLI_SESSION_FROM_GROUP_H
 #define PLI_SESSION_FROM_GROUP_H
 
@@ -16,7 +16,7 @@ struct pli_info;
 enum pli_err pli_from_group_comm(struct pli_group *group, const char *tag, struct pli_info *info,
                                  struct pli_errhandler *errhandler, struct pli_comm **out);
 
-// remote_group and remote_leader count at the local leader alone.
+// remote_group and remote_leader are significant at the local leader.
 enum pli_err pli_from_group_inter(struct pli_group *local, int local_leader, MPI_Group remote_group,
                                   int remote_leader, const char *tag, struct pli_info *info,
                                   struct pli_errhandler *errhandler, struct pli_comm **out);

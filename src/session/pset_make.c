@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Set operations on process sets. Sets are lists of process indices in ascending order.
+// Makes process sets from groups and by set operations. Here a set is a list of process indices in
+// ascending order.
 #include "session/pset_make.h"
 
 #include "boot/boot.h"
@@ -17,20 +18,20 @@ struct list {
     uint32_t *at, n;
 };
 
-enum what { IN_A = 1, IN_B = 2, IN_BOTH = 4 };
+enum membership { IN_A = 1, IN_B = 2, IN_BOTH = 4 };
 
 static enum pli_err no_memory(uint32_t n)
 {
     return pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", n);
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_index(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
-// The processes of a group; several endpoints of one count once.
+// The processes of a group; a process with several endpoints is listed once.
 static enum pli_err list_group(const struct pli_group *group, struct list *out)
 {
     uint32_t n = 0, *at = malloc((size_t)group->size * sizeof *at + 1);
@@ -46,7 +47,7 @@ static enum pli_err list_group(const struct pli_group *group, struct list *out)
         }
         at[i] = (uint32_t)id.proc;
     }
-    qsort(at, (size_t)group->size, sizeof *at, by_number);
+    qsort(at, (size_t)group->size, sizeof *at, compare_index);
     for (int i = 0; i < group->size; i++) {
         if (n == 0 || at[n - 1] != at[i]) {
             at[n++] = at[i];
@@ -56,13 +57,13 @@ static enum pli_err list_group(const struct pli_group *group, struct list *out)
     return PLI_OK;
 }
 
-static enum pli_err add(const char *name, const struct list *l, uint32_t version)
+static enum pli_err add_set(const char *name, const struct list *l, uint32_t version)
 {
     return pli_pset_add(&pli_proc.boot->node, name, l->at, l->n, version, PLI_PSET_MADE,
                         pli_proc.boot->index);
 }
 
-// Names the user may give: not MPI's, and not like those of versions.
+// Whether a program may give this name: not one of MPI's, and not that of a version.
 static enum pli_err check_name(const char *name)
 {
     enum pli_err err = pli_pset_check_name(name, false);
@@ -85,13 +86,13 @@ enum pli_err pli_pset_make_from_group(struct pli_session *s, struct pli_group *g
         err = list_group(group, &l);
     }
     if (err == PLI_OK) {
-        err = add(name, &l, 1);
+        err = add_set(name, &l, 1);
         free(l.at);
     }
     return err;
 }
 
-// What of two ascending lists belongs to the result; out has room for both.
+// Merge two ascending lists; keep says which elements belong to the result. out has room for both.
 static void merge(const struct list *a, const struct list *b, int keep, struct list *out)
 {
     uint32_t i = 0, k = 0;
@@ -122,7 +123,7 @@ static enum pli_err combine(const char *name_a, const char *name_b, int keep, co
     }
     if (err == PLI_OK) {
         merge(&a, &b, keep, &out);
-        err = add(name, &out, 1);
+        err = add_set(name, &out, 1);
     }
     free(a.at);
     free(b.at);
@@ -151,7 +152,7 @@ enum pli_err pli_pset_make_difference(struct pli_session *s, const char *a, cons
     return combine(a, b, IN_A, name);
 }
 
-static bool is_same(const struct pli_pset *set, const struct list *l)
+static bool has_members(const struct pli_pset *set, const struct list *l)
 {
     bool is = set->n == l->n;
     for (uint32_t i = 0; is && i < l->n; i++) {
@@ -160,7 +161,8 @@ static bool is_same(const struct pli_pset *set, const struct list *l)
     return is;
 }
 
-// Versions count up without gaps: the first name that is free, or the last that fits.
+// Versions are numbered without gaps: use the newest version if it has these members, otherwise add
+// the next.
 static enum pli_err next_version(const char *stem, const struct list *l, char *name_out)
 {
     struct pli_node *node = &pli_proc.boot->node;
@@ -176,7 +178,7 @@ static enum pli_err next_version(const char *stem, const struct list *l, char *n
                 return pli_fail(PLI_ERR_ARG, "the name '%.40s...' is too long for a version", stem);
             }
             is_newest = !pli_pset_find(node, next, &set) && pli_pset_find(node, name_out, &set) &&
-                        is_same(&set, l);
+                        has_members(&set, l);
             if (!is_newest) {
                 memcpy(name_out, next, sizeof next);
                 version++;
@@ -185,8 +187,8 @@ static enum pli_err next_version(const char *stem, const struct list *l, char *n
         if (is_newest) {
             return PLI_OK;
         }
-        enum pli_err err = add(name_out, l, version);
-        if (err != PLI_ERR_NAME) { // else somebody was quicker: count on
+        enum pli_err err = add_set(name_out, l, version);
+        if (err != PLI_ERR_NAME) { // otherwise another process added it first: try the next
             return err;
         }
     }
@@ -212,8 +214,8 @@ enum pli_err pli_pset_make_revise(struct pli_session *s, const char *name, struc
     return err;
 }
 
-// The waiting loop itself looks for the set whenever it is awake: being woken is enough.
-static void nudge(const struct pli_waiter *w)
+// A watch makes the waiting loop wake up from time to time, and the loop itself looks for the set.
+static void ignore(const struct pli_waiter *w)
 {
     (void)w;
 }
@@ -227,13 +229,13 @@ enum pli_err pli_pset_make_wait(struct pli_session *s, const char *name)
         pli_pset_is_name(PLI_PSET_SELF, name)) {
         return err;
     }
-    // No message tells that a set was made: look in short naps at first, then a few times a second.
+    // No message says that a set was made: poll often at first, then a few times a second.
     struct pli_waiter w = { .lane = pli_proc.lanes[0], .is_restless = true };
     for (uint32_t n = 0; !pli_pset_find(&pli_proc.boot->node, name, &set); n++) {
         pli_progress_step(&w);
         if (n == 2000) {
             w.is_restless = false;
-            w.watch = nudge;
+            w.watch = ignore;
         }
     }
     pli_progress_end(&w);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Process sets made while the job runs, for others to find by name. Local: the sets of a host are
-// one table in its memory. Each call is idempotent, so every process may make the set it needs.
+// Process sets that programs make while the job runs and that other processes find by name. The
+// calls are local: the sets of a host are one table in its memory. Each call is idempotent, so
+// every process may make the set it needs.
 #ifndef PLI_SESSION_PSET_MAKE_H
 #define PLI_SESSION_PSET_MAKE_H
 
@@ -19,12 +20,12 @@ enum pli_err pli_pset_make_intersection(struct pli_session *s, const char *a, co
 enum pli_err pli_pset_make_difference(struct pli_session *s, const char *a, const char *b,
                                       const char *name);
 
-// The next version of a set, whose name is the old one with @2, @3, ...; when the newest has these
-// members, that. name_out has room for MPI_MAX_PSET_NAME_LEN.
+// Make the next version of a set, named as the set with @2, @3, ... appended, unless the newest
+// version has these members. name_out, with room for MPI_MAX_PSET_NAME_LEN: the newest version.
 enum pli_err pli_pset_make_revise(struct pli_session *s, const char *name, struct pli_group *group,
                                   char *name_out);
 
-// Until there is a set of this name. Context: no lock held.
+// Wait until there is a set of this name. Context: no lock held.
 enum pli_err pli_pset_make_wait(struct pli_session *s, const char *name);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nothing is stored: the table of processes says where each of them is.
+// Computes the present members of process sets that follow the world, from the newest version of
+// the world and the table of processes; nothing is stored.
 #include "session/session_live.h"
 
 #include "boot/boot.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct pli_node *node_of(void)
+static const struct pli_node *this_node(void)
 {
     return &pli_proc.boot->node;
 }
@@ -27,16 +28,16 @@ uint32_t pli_session_live_version(void)
 {
     return is_spawned()
                ? 0
-               : (uint32_t)atomic_load_explicit(&node_of()->header->world, memory_order_acquire);
+               : (uint32_t)atomic_load_explicit(&this_node()->header->world, memory_order_acquire);
 }
 
-static bool newest(struct pli_pset *out)
+static bool newest_world(struct pli_pset *out)
 {
     char name[PLI_PSET_NAME];
     uint32_t version =
-        (uint32_t)atomic_load_explicit(&node_of()->header->world, memory_order_acquire);
+        (uint32_t)atomic_load_explicit(&this_node()->header->world, memory_order_acquire);
     pli_session_pset_world(version, name);
-    return version > 0 && pli_pset_find(node_of(), name, out);
+    return version > 0 && pli_pset_find(this_node(), name, out);
 }
 
 static bool is_of_hosts(const struct pli_pset *set)
@@ -47,7 +48,7 @@ static bool is_of_hosts(const struct pli_pset *set)
 
 bool pli_session_live_follows(const struct pli_pset *set)
 {
-    const struct pli_node_header *h = node_of()->header;
+    const struct pli_node_header *h = this_node()->header;
     bool is_whole = set->origin == PLI_PSET_APP && set->n == h->n_world - h->n_extra;
     return atomic_load_explicit(&h->world, memory_order_relaxed) > 0 &&
            (is_whole || is_of_hosts(set));
@@ -55,11 +56,11 @@ bool pli_session_live_follows(const struct pli_pset *set)
 
 static uint32_t host_of(uint32_t index)
 {
-    const struct pli_node_proc *p = pli_node_find(node_of(), index);
+    const struct pli_node_proc *p = pli_node_find(this_node(), index);
     return p != NULL ? p->host : UINT32_MAX;
 }
 
-// Whether a member of the set, as it was made, is on this host.
+// Whether a member that the set was made with is on this host.
 static bool has_host(const struct pli_pset *set, uint32_t host)
 {
     for (uint32_t k = 0; k < set->n_run; k++) {
@@ -81,7 +82,7 @@ static bool belongs(const struct pli_pset *set, uint32_t index)
 bool pli_session_live_has(const struct pli_pset *set, uint32_t index)
 {
     struct pli_pset world;
-    if (!pli_session_live_follows(set) || !newest(&world)) {
+    if (!pli_session_live_follows(set) || !newest_world(&world)) {
         return pli_pset_has(set, index);
     }
     return pli_pset_has(&world, index) && belongs(set, index);
@@ -90,7 +91,7 @@ bool pli_session_live_has(const struct pli_pset *set, uint32_t index)
 enum pli_err pli_session_live_list(const struct pli_pset *set, uint32_t **list_out, uint32_t *n_out)
 {
     struct pli_pset from = *set;
-    bool is_live = pli_session_live_follows(set) && newest(&from);
+    bool is_live = pli_session_live_follows(set) && newest_world(&from);
     uint32_t *list = malloc(from.n * sizeof *list + 1), n = 0;
     if (list == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", from.n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Process sets that follow the world: those of hosts, and of the program where the job has only
-// one. What they mean is the members of the newest version.
+// Process sets that follow the world when its size changes: those of hosts, and that of the program
+// in a job of one program. Their members are taken from the newest version of the world.
 #ifndef PLI_SESSION_SESSION_LIVE_H
 #define PLI_SESSION_SESSION_LIVE_H
 
@@ -13,7 +13,7 @@ struct pli_pset;
 
 // The newest version of the world that this process is a rank of, from 0 on.
 uint32_t pli_session_live_version(void);
-// Whether a set of the table follows it: the world has changed since the set was made.
+// Whether a set of the table follows the world, which has changed since the set was made.
 bool pli_session_live_follows(const struct pli_pset *set);
 // The members that such a set has now, which the caller frees.
 enum pli_err pli_session_live_list(const struct pli_pset *set, uint32_t **list_out,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions from MPI_Session_init to MPI_Session_finalize.
+// Opens and closes sessions: MPI_Session_init to MPI_Session_finalize.
 #include "session/session_open.h"
 #include "base/cpu.h"
 
@@ -47,7 +47,7 @@ PLI_START enum pli_err pli_session_open(int level, bool is_locked, struct pli_se
         return err;
     }
     s->level = level;
-    if (level >= MPI_THREAD_SERIALIZED) { // the launcher then looks at all threads
+    if (level >= MPI_THREAD_SERIALIZED) { // the deadlock detector then checks all threads
         atomic_store(&pli_proc.boot->node.rows[pli_proc.boot->row].is_shared, 1);
     }
     *out = s;
@@ -64,7 +64,7 @@ void pli_session_open_undo(struct pli_session *s)
 static enum pli_err read_level(struct pli_info *info, int *level_out)
 {
     const char *text = pli_info_find(info, "thread_level");
-    if (text == NULL) { // what the process has already
+    if (text == NULL) { // no more than the process has
         *level_out = pli_process_has_threads() ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
         return PLI_OK;
     }
@@ -90,8 +90,8 @@ PLI_START enum pli_err pli_session_open_init(struct pli_info *info,
     if (err != PLI_OK) {
         return err;
     }
-    // Levels are promises about one session; two of them may be used by two threads. Only a
-    // process that has a single thread can do without locks.
+    // The level is a promise about one session, and two sessions may be used by two threads. Only a
+    // process with a single thread can do without locks.
     bool is_locked = level != MPI_THREAD_SINGLE || !__libc_single_threaded;
     err = pli_session_open(level, is_locked, &s);
     if (err != PLI_OK) {
@@ -123,11 +123,11 @@ enum pli_err pli_session_open_finalize(struct pli_session *s)
                 n, n == 1 ? "" : "s");
     }
     enum pli_err err = PLI_OK;
-    while (c != NULL) { // the user's reference goes in comm_free, that of the search here
+    while (c != NULL) { // comm_free drops the user's reference; that of the search is dropped here
         err = pli_comm_free_free(c);
         pli_comm_release(c);
         if (err != PLI_OK) {
-            return err; // a delete callback of the user's
+            return err; // of a delete callback
         }
         pli_session_comms_count(s, &c);
     }
@@ -138,8 +138,8 @@ enum pli_err pli_session_open_finalize(struct pli_session *s)
     return err;
 }
 
-// Ways to other lanes that this process has opened so far.
-static uint32_t n_connection(void)
+// The number of lanes of other processes that this process has connected to so far.
+static uint32_t count_connections(void)
 {
     uint32_t n = 0;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
@@ -161,7 +161,7 @@ enum pli_err pli_session_open_info(struct pli_session *s, struct pli_info **out)
     for (int i = 0; i < N_LEVEL; i++) {
         level = levels[i].level == s->level ? levels[i].name : level;
     }
-    snprintf(n, sizeof n, "%u", n_connection());
+    snprintf(n, sizeof n, "%u", count_connections());
     const char *pairs[][2] = {
         { "thread_level", level },
         { "mpi_memory_alloc_kinds", "mpi,system" }, // [MPI-5.0 11.4.3]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening and closing sessions: an object, and this process's part in the job. Local, always: no
-// message is sent and nobody is waited for. The world model opens one too. [MPI-5.0 11.3.1]
+// Opening and closing sessions. Both are local: no message is sent, and no other process is waited
+// for. MPI_Init opens a session too. [MPI-5.0 11.3.1]
 #ifndef PLI_SESSION_SESSION_OPEN_H
 #define PLI_SESSION_SESSION_OPEN_H
 
@@ -15,16 +15,17 @@ struct pli_info;
 struct pli_request;
 struct pli_session;
 
-// level: MPI_THREAD_. is_locked: threads may be inside MPI at the same time from now on.
+// level: one of MPI_THREAD_*. is_locked: threads may be inside MPI at the same time from now on.
 // Context: any thread.
 enum pli_err pli_session_open(int level, bool is_locked, struct pli_session **out);
 void pli_session_open_undo(struct pli_session *s);
 
-// MPI_Session_init: hints are thread_level and strict_finalize.
+// MPI_Session_init, with the hints thread_level and strict_finalize.
 enum pli_err pli_session_open_init(struct pli_info *info, struct pli_errhandler *errhandler,
                                    struct pli_session **out);
 
-// MPI_Session_finalize: what the user left is freed (or refused, when the session is strict).
+// MPI_Session_finalize: frees the communicators that the program did not free; with the hint
+// strict_finalize they are an error.
 enum pli_err pli_session_open_finalize(struct pli_session *s);
 
 enum pli_err pli_session_open_info(struct pli_session *s, struct pli_info **out);
@@ -37,7 +38,7 @@ enum pli_err pli_session_open_detach(struct pli_session *s, void *buffer_out, MP
 enum pli_err pli_session_open_flush(struct pli_session *s);
 enum pli_err pli_session_open_iflush(struct pli_session *s, struct pli_request **out);
 
-// Tell lower rooms about sessions. Context: start-up only.
+// Register with the rooms below. Context: start-up only.
 void pli_session_open_prepare(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding process sets by name or number, and making groups of them. Everything is read from the
-// node memory: no message, no copy of the job's table.
+// Finds process sets by name or number and makes groups of them. All of it is read from the node's
+// memory, without a message and without a copy of the job's table.
 #include "session/session_pset.h"
 
 #include "boot/boot.h"
@@ -20,7 +20,7 @@ static const char *const origins[] = {
     [PLI_PSET_USER] = "user", [PLI_PSET_MADE] = "made",
 };
 
-static const struct pli_node *node_of(void)
+static const struct pli_node *this_node(void)
 {
     return &pli_proc.boot->node;
 }
@@ -30,19 +30,19 @@ void pli_session_pset_world(uint32_t version, char *name_out)
     snprintf(name_out, PLI_PSET_NAME, PLI_PSET_WORLD "@%u", version + 1);
 }
 
-// A set, and what of it was put together for the asker.
+// A set that was found, and the members that had to be computed for it.
 struct found {
     struct pli_pset set;
-    struct pli_pset_run run;   // of sets that no table has
-    struct pli_pset_run *runs; // of sets that follow the world; freed by drop
+    struct pli_pset_run run;   // of a built-in set, which is in no table
+    struct pli_pset_run *runs; // of a set that follows the world; freed by free_found
 };
 
-static void drop(struct found *f)
+static void free_found(struct found *f)
 {
     free(f->runs);
 }
 
-// The world as the job, or those who were spawned together, began.
+// The world with which the job began, or of the processes that were spawned together.
 static void first_world(struct found *f)
 {
     const struct pli_boot *b = pli_proc.boot;
@@ -58,15 +58,15 @@ static void first_world(struct found *f)
                                 .maker = UINT32_MAX };
 }
 
-// One of the sets that every process has.
-static bool find_own(const char *name, struct found *f)
+// One of the built-in sets: mpi://WORLD, its first version, mpi://SELF.
+static bool find_builtin(const char *name, struct found *f)
 {
     bool is_world = pli_pset_is_name(PLI_PSET_WORLD, name);
     uint32_t version = is_world ? pli_session_live_version() : 0;
     if (version > 0) {
         char text[PLI_PSET_NAME];
         pli_session_pset_world(version, text);
-        return pli_pset_find(node_of(), text, &f->set);
+        return pli_pset_find(this_node(), text, &f->set);
     }
     if (is_world || pli_pset_is_name(PLI_PSET_WORLD "@1", name)) {
         first_world(f);
@@ -85,8 +85,8 @@ static bool find_own(const char *name, struct found *f)
     return true;
 }
 
-// The members that a set has now.
-static enum pli_err follow(struct found *f)
+// Replace the members of a set that follows the world by those that it has now.
+static enum pli_err update_members(struct found *f)
 {
     uint32_t *list, n;
     enum pli_err err = pli_session_live_list(&f->set, &list, &n);
@@ -120,13 +120,13 @@ static enum pli_err find(const char *name, struct found *f)
                         "this process has no MPI rank: only the first UPC thread of its group has "
                         "one; mpiexec --ranks-per-proc=N gives one to every thread");
     }
-    if (find_own(name, f)) {
+    if (find_builtin(name, f)) {
         return PLI_OK;
     }
-    if (pli_pset_find(node_of(), name, &f->set)) {
-        return pli_session_live_follows(&f->set) ? follow(f) : PLI_OK;
+    if (pli_pset_find(this_node(), name, &f->set)) {
+        return pli_session_live_follows(&f->set) ? update_members(f) : PLI_OK;
     }
-    const char *near = pli_pset_nearest(node_of(), name);
+    const char *near = pli_pset_nearest(this_node(), name);
     return pli_fail(PLI_ERR_ARG,
                     "there is no process set '%s'%s%s%s; MPI_Session_get_nth_pset "
                     "names those of this process",
@@ -140,7 +140,7 @@ enum pli_err pli_session_pset_count(struct pli_session *s, struct pli_info *info
     int n = 2;
     (void)s;
     (void)info; // the standard defines no hints
-    for (uint32_t i = 0; pli_pset_get(node_of(), i, &set); i++) {
+    for (uint32_t i = 0; pli_pset_get(this_node(), i, &set); i++) {
         n += pli_session_live_has(&set, pli_proc.boot->index);
     }
     *n_out = n;
@@ -173,7 +173,7 @@ enum pli_err pli_session_pset_nth(struct pli_session *s, struct pli_info *info, 
     if (n == 0 || n == 1) {
         return copy_name(n == 0 ? PLI_PSET_WORLD : PLI_PSET_SELF, len, name_out);
     }
-    for (uint32_t i = 0; n > 0 && pli_pset_get(node_of(), i, &set); i++) {
+    for (uint32_t i = 0; n > 0 && pli_pset_get(this_node(), i, &set); i++) {
         if (pli_session_live_has(&set, pli_proc.boot->index) && at++ == n) {
             return copy_name(set.name, len, name_out);
         }
@@ -183,7 +183,7 @@ enum pli_err pli_session_pset_nth(struct pli_session *s, struct pli_info *info, 
                     at - 1);
 }
 
-// "io@3" is the third version of "io".
+// The length of the name without the version: "io@3" is the third version of "io".
 static size_t stem_of(const char *name)
 {
     const char *at = strrchr(name, '@');
@@ -192,13 +192,13 @@ static size_t stem_of(const char *name)
                : strlen(name);
 }
 
-static const char *latest_of(const struct pli_pset *set)
+static const char *newest_of(const struct pli_pset *set)
 {
     const char *best = set->name;
     uint32_t version = set->version;
     size_t len = stem_of(set->name);
     struct pli_pset other;
-    for (uint32_t i = 0; pli_pset_get(node_of(), i, &other); i++) {
+    for (uint32_t i = 0; pli_pset_get(this_node(), i, &other); i++) {
         if (other.version > version && stem_of(other.name) == len &&
             strncmp(other.name, set->name, len) == 0) {
             version = other.version;
@@ -220,7 +220,7 @@ static enum pli_err describe(const struct found *f, struct pli_info *info)
     const char *pairs[][2] = {
         { "mpi_size", size },
         { "pliant_version", version },
-        { "pliant_latest", latest_of(set) },
+        { "pliant_latest", newest_of(set) },
         { "pliant_origin", origin },
         { "pliant_member", pli_pset_has(set, pli_proc.boot->index) ? "true" : "false" },
     };
@@ -239,7 +239,7 @@ enum pli_err pli_session_pset_info(struct pli_session *s, const char *name, stru
     enum pli_err err = find(name, &f);
     err = err == PLI_OK ? pli_info_create(&info) : err;
     err = err == PLI_OK ? describe(&f, info) : err;
-    drop(&f);
+    free_found(&f);
     if (err != PLI_OK) {
         pli_info_release(info);
         return err;
@@ -261,7 +261,7 @@ enum pli_err pli_session_pset_list(const char *name, uint32_t **list_out, uint32
         *list_out = list;
         *n_out = f.set.n;
     }
-    drop(&f);
+    free_found(&f);
     return err;
 }
 
@@ -280,6 +280,6 @@ enum pli_err pli_session_pset_group(struct pli_session *s, const char *name, str
         }
         err = pli_group_build_finish(&b, s, (struct pli_id){ pli_proc.id, 0 }, out);
     }
-    drop(&f);
+    free_found(&f);
     return err;
 }

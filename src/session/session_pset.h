@@ -11,12 +11,12 @@ struct pli_group;
 struct pli_info;
 struct pli_session;
 
-// The sets the caller is a member of: mpi://WORLD, mpi://SELF, then the others in the order they
-// were made. Numbers never change.
+// The sets that the caller is a member of: mpi://WORLD, mpi://SELF, then the others in the order in
+// which they were made. The number of a set never changes.
 enum pli_err pli_session_pset_count(struct pli_session *s, struct pli_info *info, int *n_out);
 enum pli_err pli_session_pset_nth(struct pli_session *s, struct pli_info *info, int n, int *len,
                                   char *name_out);
-// Keys mpi_size, and ours: see the manual page.
+// MPI_Session_get_pset_info: the key mpi_size, and those of Pliant MPI in the manual page.
 enum pli_err pli_session_pset_info(struct pli_session *s, const char *name, struct pli_info **out);
 
 // The members of any set of the job in ascending order, whether or not the caller is one. s: NULL

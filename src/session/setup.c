@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first contact of a group: up a binomial tree that everybody is there, down it the context
-// that the first member made.
+// Makes a communicator of a group that has none yet. Up a binomial tree goes the message that all
+// members have called; down it goes the context that the first member made.
 //
-// The messages travel on a context that every member computes by itself, from the members, the tag
-// and the call, over a communicator that nobody but this file sees. A member that comes late finds
-// them among its unexpected messages. The top bit keeps such contexts apart from those that
-// processes count; messages carry a second hash, so two set-ups mix only if 126 bits agree.
+// The messages use a context that every member computes by itself, from the members, the tag and
+// the call, and a private communicator. A member that calls late finds them among its unexpected
+// messages. The top bit keeps such contexts apart from those that processes count; messages carry a
+// second hash, so two concurrent set-ups are confused only if 126 bits agree.
 #include "session/setup.h"
 
 #include "base/clock.h"
@@ -27,13 +27,13 @@
 
 enum { TAG_UP = 1, TAG_DOWN = 2, N_CHILD = 32 };
 
-// How long after the end of a process its death is still expected to be told.
-static const uint64_t DEATH_NS = 5000000000u;
+// How long after a process has ended the news of its failure is waited for.
+static const uint64_t FAILURE_NEWS_NS = 5000000000u;
 
 struct up {
     uint64_t check;
-    int32_t why; // enum pli_err of the first trouble below
-    int32_t who; // rank of the member it is about, -1: nobody
+    int32_t why; // enum pli_err of the first error in this part of the tree
+    int32_t who; // rank of the member that the error is about, -1: none
 };
 
 struct down {
@@ -48,13 +48,13 @@ struct setup {
     int32_t why, who;
 };
 
-// Requests to members that may have ended.
+// A wait for messages of members that may have ended.
 struct wait {
-    struct pli_waiter w; // first: the watch gets it
+    struct pli_waiter w; // must be first: find_ended casts it
     const struct pli_group *group;
     struct pli_request *reqs[N_CHILD];
     int ranks[N_CHILD], n;
-    int gone;          // index of a member that has ended, -1: none seen
+    int ended;         // index of a member that has ended, -1: none seen
     uint64_t ended_ns; // since when one has, 0: none seen
 };
 
@@ -74,14 +74,14 @@ static uint64_t fingerprint(uint64_t h, const struct pli_group *group, const cha
         h = mix(h, (unsigned char)*tag);
     }
     h = mix(h, (uint64_t)group->size + 512);
-    for (int i = 0; i < group->size; i++) { // equal groups may be cut into different runs
+    for (int i = 0; i < group->size; i++) { // equal groups may consist of different runs
         struct pli_id id = pli_group_at(group, i);
         h = mix(mix(h, id.proc), id.ep);
     }
     return mix(h, h >> 32);
 }
 
-static void note(struct setup *s, int32_t why, int32_t who)
+static void set_error(struct setup *s, int32_t why, int32_t who)
 {
     if (s->why == PLI_OK) {
         s->why = why;
@@ -89,7 +89,7 @@ static void note(struct setup *s, int32_t why, int32_t who)
     }
 }
 
-// Whether a member of the group is gone for good.
+// Whether a member of the group has ended.
 static bool has_ended(const struct pli_group *group, int rank)
 {
     struct pli_id id = pli_group_at(group, rank);
@@ -97,32 +97,34 @@ static bool has_ended(const struct pli_group *group, int rank)
            pli_node_has_ended(&pli_proc.boot->node, (uint32_t)id.proc);
 }
 
-// Where a job survives deaths, these are told a moment after a process has ended.
-static bool may_have_died(struct wait *wait)
+// Whether the news of a failure may still come: a job that goes on after failures tells of them a
+// moment after the process has ended.
+static bool is_failure_due(struct wait *wait)
 {
     uint64_t now = pli_clock_ns();
     wait->ended_ns = wait->ended_ns != 0 ? wait->ended_ns : now;
-    return (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0 && now - wait->ended_ns < DEATH_NS;
+    return (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0 &&
+           now - wait->ended_ns < FAILURE_NEWS_NS;
 }
 
-static void look(const struct pli_waiter *w)
+static void find_ended(const struct pli_waiter *w)
 {
     struct wait *wait = (struct wait *)(uintptr_t)w;
     for (int i = 0; i < wait->n; i++) {
         if (!pli_request_is_done(wait->reqs[i]) && has_ended(wait->group, wait->ranks[i]) &&
-            !may_have_died(wait)) {
-            wait->gone = i;
+            !is_failure_due(wait)) {
+            wait->ended = i;
         }
     }
 }
 
-// Whether a member died: nobody waits for the others then, who find out by themselves.
+// Whether a member failed. The wait then ends; the other members get the same news.
 static bool has_failed(const struct setup *s)
 {
     return atomic_load_explicit(&s->comm->n_failed, memory_order_relaxed) > 0;
 }
 
-// The member that died first, -1: none.
+// The member that failed first, -1: none.
 static int first_failed(const struct setup *s)
 {
     uint32_t first = UINT32_MAX;
@@ -147,23 +149,23 @@ static bool all_done(const struct wait *wait)
     return true;
 }
 
-// Until all messages are here or a sender is gone; the requests are over then. The rank that is
-// gone, or -1.
+// Wait until all messages are here or a sender has ended, and complete or cancel the requests.
+// Returns the rank that has ended, or -1.
 static int wait_for(struct setup *s, struct wait *wait)
 {
     wait->w = (struct pli_waiter){
-        .lane = s->comm->ep->lane, .comm = s->comm, .call = s->call, .watch = look
+        .lane = s->comm->ep->lane, .comm = s->comm, .call = s->call, .watch = find_ended
     };
     wait->group = s->comm->group;
-    wait->gone = -1;
+    wait->ended = -1;
     wait->ended_ns = 0;
-    while (!all_done(wait) && wait->gone < 0 && !has_failed(s)) {
+    while (!all_done(wait) && wait->ended < 0 && !has_failed(s)) {
         pli_progress_step(&wait->w);
-        if (wait->gone >= 0) {
-            // What it sent before its end is in the mailbox.
+        if (wait->ended >= 0) {
+            // What it sent before it ended is in the mailbox.
             while (pli_progress_once(wait->w.lane) > 0) {
             }
-            wait->gone = pli_request_is_done(wait->reqs[wait->gone]) ? -1 : wait->gone;
+            wait->ended = pli_request_is_done(wait->reqs[wait->ended]) ? -1 : wait->ended;
         }
     }
     pli_progress_end(&wait->w);
@@ -176,13 +178,13 @@ static int wait_for(struct setup *s, struct wait *wait)
         pli_request_report(wait->reqs[i], MPI_STATUS_IGNORE, &is_gone);
     }
     if (has_failed(s)) {
-        note(s, PLI_ERR_PROC_FAILED, first_failed(s));
+        set_error(s, PLI_ERR_PROC_FAILED, first_failed(s));
     }
-    return wait->gone >= 0 ? wait->ranks[wait->gone] : -1;
+    return wait->ended >= 0 ? wait->ranks[wait->ended] : -1;
 }
 
-static enum pli_err expect(struct setup *s, struct wait *wait, void *buf, size_t len, int rank,
-                           int tag)
+static enum pli_err post_recv(struct setup *s, struct wait *wait, void *buf, size_t len, int rank,
+                              int tag)
 {
     enum pli_err err = pli_p2p_irecv_on(buf, (MPI_Count)len, pli_comm_make_byte(), rank, tag,
                                         s->comm, PLI_CHAN_SETUP, &wait->reqs[wait->n]);
@@ -192,14 +194,15 @@ static enum pli_err expect(struct setup *s, struct wait *wait, void *buf, size_t
     return err;
 }
 
-static enum pli_err tell(struct setup *s, const void *buf, size_t len, int rank, int tag)
+static enum pli_err send_to(struct setup *s, const void *buf, size_t len, int rank, int tag)
 {
     return pli_p2p_send_on(buf, (MPI_Count)len, pli_comm_make_byte(), rank, tag, s->comm,
                            PLI_CHAN_SETUP, 0);
 }
 
-// My children are rank + 1, 2, 4, ... below my lowest bit. Returns that bit, or what covers all.
-static int reach(const struct pli_comm *c)
+// The children of a rank are rank + 1, 2, 4, ... below the lowest bit of the rank. Returns that
+// bit, or for rank 0 the first power of 2 that is not below the size.
+static int subtree_span(const struct pli_comm *c)
 {
     int bit = 1;
     while (bit < c->size && (c->rank & bit) == 0) {
@@ -208,49 +211,49 @@ static int reach(const struct pli_comm *c)
     return bit;
 }
 
-// Hear from the members below me, then tell the one above.
-static void go_up(struct setup *s)
+// Receive from the children, then send to the parent.
+static void gather_ready(struct setup *s)
 {
     struct pli_comm *c = s->comm;
     struct wait wait = { .n = 0 };
     struct up from[N_CHILD];
-    int bit = reach(c);
+    int bit = subtree_span(c);
     for (int d = 1; d < bit && c->rank + d < c->size; d <<= 1) {
-        enum pli_err err = expect(s, &wait, &from[wait.n], sizeof from[0], c->rank + d, TAG_UP);
+        enum pli_err err = post_recv(s, &wait, &from[wait.n], sizeof from[0], c->rank + d, TAG_UP);
         if (err != PLI_OK) {
-            note(s, err, -1);
+            set_error(s, err, -1);
             break;
         }
     }
-    int gone = wait_for(s, &wait);
-    if (gone >= 0) {
-        note(s, PLI_ERR_PROC_ABORTED, gone);
+    int ended = wait_for(s, &wait);
+    if (ended >= 0) {
+        set_error(s, PLI_ERR_PROC_ABORTED, ended);
     }
-    for (int i = 0; gone < 0 && s->why == PLI_OK && i < wait.n; i++) {
-        note(s, from[i].check == s->check ? from[i].why : PLI_ERR_INTERN, from[i].who);
+    for (int i = 0; ended < 0 && s->why == PLI_OK && i < wait.n; i++) {
+        set_error(s, from[i].check == s->check ? from[i].why : PLI_ERR_INTERN, from[i].who);
     }
     if (c->rank != 0) {
         struct up up = { s->check, s->why, s->who };
-        enum pli_err err = tell(s, &up, sizeof up, c->rank - bit, TAG_UP);
-        note(s, err, -1);
+        enum pli_err err = send_to(s, &up, sizeof up, c->rank - bit, TAG_UP);
+        set_error(s, err, -1);
     }
 }
 
-// Hear the outcome from the member above me, then tell those below.
-static uint64_t go_down(struct setup *s)
+// Receive the outcome from the parent, then send it to the children.
+static uint64_t spread_outcome(struct setup *s)
 {
     struct pli_comm *c = s->comm;
     struct down down = { .check = s->check };
-    int bit = reach(c);
+    int bit = subtree_span(c);
     if (c->rank == 0) {
         down.context = pli_process_context();
     } else {
         struct wait wait = { .n = 0 };
-        enum pli_err err = expect(s, &wait, &down, sizeof down, c->rank - bit, TAG_DOWN);
-        int gone = err == PLI_OK ? wait_for(s, &wait) : -1;
-        note(s, gone >= 0 ? PLI_ERR_PROC_ABORTED : err, gone);
-        if (s->why == PLI_OK && gone < 0) {
-            note(s, down.check == s->check ? down.why : PLI_ERR_INTERN, down.who);
+        enum pli_err err = post_recv(s, &wait, &down, sizeof down, c->rank - bit, TAG_DOWN);
+        int ended = err == PLI_OK ? wait_for(s, &wait) : -1;
+        set_error(s, ended >= 0 ? PLI_ERR_PROC_ABORTED : err, ended);
+        if (s->why == PLI_OK && ended < 0) {
+            set_error(s, down.check == s->check ? down.why : PLI_ERR_INTERN, down.who);
         }
     }
     down.check = s->check;
@@ -258,7 +261,7 @@ static uint64_t go_down(struct setup *s)
     down.who = s->who;
     for (int d = bit >> 1; d > 0; d >>= 1) {
         if (c->rank + d < c->size && !has_ended(c->group, c->rank + d)) {
-            note(s, tell(s, &down, sizeof down, c->rank + d, TAG_DOWN), -1);
+            set_error(s, send_to(s, &down, sizeof down, c->rank + d, TAG_DOWN), -1);
         }
     }
     return down.context;
@@ -269,11 +272,11 @@ static enum pli_err failure(const struct setup *s, const char *tag)
     if (s->why == PLI_ERR_PROC_FAILED) {
         char who[440];
         pli_failure_say_failed(s->comm, who, sizeof who);
-        if (who[0] == '\0') { // others have heard of it before
+        if (who[0] == '\0') { // other members got the news earlier
             snprintf(who, sizeof who, "rank %d died", s->who);
         }
         return pli_fail(PLI_ERR_PROC_FAILED,
-                        "no communicator can be made of a group with dead members, without hint "
+                        "no communicator can be made of a group with failed members, without hint "
                         "pliant_skip_failed: %s; the string tag is '%s'",
                         who, tag);
     }
@@ -293,11 +296,11 @@ static enum pli_err failure(const struct setup *s, const char *tag)
                     tag);
 }
 
-static enum pli_err make(struct pli_group *group, uint64_t context, struct pli_comm **out)
+static enum pli_err make_comm(struct pli_group *group, uint64_t context, struct pli_comm **out)
 {
     struct pli_endpoint *ep = pli_endpoint_find(group->me.ep);
     if (ep == NULL) {
-        return pli_fail(PLI_ERR_GROUP, "the endpoint that the group belongs to is gone");
+        return pli_fail(PLI_ERR_GROUP, "the endpoint that the group belongs to was freed");
     }
     enum pli_err err = pli_comm_create(ep, group->me, group, NULL, context, out);
     if (err != PLI_OK) {
@@ -306,11 +309,11 @@ static enum pli_err make(struct pli_group *group, uint64_t context, struct pli_c
     return err;
 }
 
-// A communicator for messages of the set-up, which nobody else has a handle of.
+// A private communicator for the messages of the set-up.
 static enum pli_err make_private(struct pli_group *group, uint64_t context, const char *tag,
                                  struct pli_comm **out)
 {
-    enum pli_err err = make(group, (context | (uint64_t)1 << 63) & ~(uint64_t)3, out);
+    enum pli_err err = make_comm(group, (context | (uint64_t)1 << 63) & ~(uint64_t)3, out);
     if (err == PLI_OK) {
         (*out)->is_freed = true;
         snprintf((*out)->name, sizeof(*out)->name, "string tag '%.60s'", tag);
@@ -318,41 +321,41 @@ static enum pli_err make_private(struct pli_group *group, uint64_t context, cons
     return err;
 }
 
-// How often this process has made a communicator of the living of a group, with a tag.
-struct turn {
-    struct turn *next;
+// How often this process has made a communicator of the survivors of a group, with this tag.
+struct use {
+    struct use *next;
     uint64_t key;
     uint32_t n;
 };
 
-static enum pli_err count_turn(uint64_t key, uint32_t *n_out)
+static enum pli_err count_use(uint64_t key, uint32_t *n_out)
 {
-    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-    static struct turn *turns; // guarded by guard
-    pthread_mutex_lock(&guard);
-    struct turn *t = turns;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct use *uses; // guarded by guard
+    pthread_mutex_lock(&lock);
+    struct use *t = uses;
     while (t != NULL && t->key != key) {
         t = t->next;
     }
     if (t == NULL && (t = calloc(1, sizeof *t)) != NULL) {
         t->key = key;
-        t->next = turns;
-        turns = t;
+        t->next = uses;
+        uses = t;
     }
     *n_out = t != NULL ? ++t->n : 0;
-    pthread_mutex_unlock(&guard);
+    pthread_mutex_unlock(&lock);
     return t != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to make a communicator");
 }
 
-// Who lives is agreed on as by MPIX_Comm_shrink, of a communicator of the whole group that nobody
-// uses. Results of agreements are found by its context, so each call has another one.
-static enum pli_err make_of_living(struct pli_group *group, const char *tag, const char *call,
-                                   struct pli_comm **out)
+// The members agree on the survivors as in MPIX_Comm_shrink of a private communicator of the whole
+// group. Results of agreements are found by its context, so each call needs another one.
+static enum pli_err make_of_survivors(struct pli_group *group, const char *tag, const char *call,
+                                      struct pli_comm **out)
 {
     struct pli_comm *all;
     uint32_t n = 0;
     uint64_t key = fingerprint(0x13198a2e03707344u, group, tag, call);
-    enum pli_err err = count_turn(key, &n);
+    enum pli_err err = count_use(key, &n);
     err = err == PLI_OK ? make_private(group, mix(key, n), tag, &all) : err;
     if (err == PLI_OK) {
         err = pli_agree_shrink_in(all, call, out);
@@ -366,7 +369,7 @@ enum pli_err pli_setup_comm(struct pli_group *group, const char *tag, const char
 {
     struct setup s = { .call = call, .who = -1 };
     if (skip_failed && (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0) {
-        return make_of_living(group, tag, call, out);
+        return make_of_survivors(group, tag, call, out);
     }
     uint64_t context = fingerprint(0x243f6a8885a308d3u, group, tag, call);
     s.check = fingerprint(0x452821e638d01377u, group, tag, call);
@@ -374,9 +377,9 @@ enum pli_err pli_setup_comm(struct pli_group *group, const char *tag, const char
     if (err != PLI_OK) {
         return err;
     }
-    go_up(&s);
-    context = go_down(&s);
-    err = s.why == PLI_OK ? make(group, context, out) : failure(&s, tag);
+    gather_ready(&s);
+    context = spread_outcome(&s);
+    err = s.why == PLI_OK ? make_comm(group, context, out) : failure(&s, tag);
     pli_comm_release(s.comm);
     return err;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two levels of communicators from process sets: each process touches its own set, and leaders each
-// other. Who belongs where is read from the node memory.
+// Makes two levels of communicators from process sets: one of the caller's set, and one of the
+// first processes of all sets. The members of the sets are read from the node's memory.
 #include "session/sparse.h"
 
 #include "boot/boot.h"
@@ -20,13 +20,13 @@ struct plan {
     uint32_t *leaders, n, cap;
 };
 
-static int by_number(const void *a, const void *b)
+static int compare_index(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
-static enum pli_err note_set(struct plan *p, const struct pli_pset *set, const char *prefix)
+static enum pli_err add_leader(struct plan *p, const struct pli_pset *set, const char *prefix)
 {
     if (p->n == p->cap) {
         uint32_t cap = p->cap == 0 ? 16 : 2 * p->cap;
@@ -59,9 +59,9 @@ static enum pli_err make_plan(const char *prefix, struct plan *p)
     for (uint32_t i = 0; err == PLI_OK && pli_pset_get(&pli_proc.boot->node, i, &set); i++) {
         bool fits = is_folded ? strncasecmp(set.name, prefix, len) == 0
                               : strncmp(set.name, prefix, len) == 0;
-        // A later version of a set is another set; the first ones stand for the pattern.
+        // A later version is another set with another name; only first versions are used.
         if (fits && set.version == 1 && set.n > 0) {
-            err = note_set(p, &set, prefix);
+            err = add_leader(p, &set, prefix);
         }
     }
     if (err == PLI_OK && p->mine == NULL) {
@@ -70,7 +70,7 @@ static enum pli_err make_plan(const char *prefix, struct plan *p)
                        prefix);
     }
     if (err == PLI_OK) {
-        qsort(p->leaders, p->n, sizeof *p->leaders, by_number);
+        qsort(p->leaders, p->n, sizeof *p->leaders, compare_index);
     }
     return err;
 }

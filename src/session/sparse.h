@@ -10,9 +10,10 @@ struct pli_errhandler;
 struct pli_info;
 struct pli_session;
 
-// The sets whose names begin with prefix (NULL: mpi://host/) are disjoint and the caller is in one:
-// *local_out is of that set, *leaders_out of the first process of each; NULL for the others.
-// Collective over the members of the caller's set, and over the leaders. Context: no lock held.
+// The sets whose names begin with prefix (NULL: mpi://host/) must be disjoint, and the caller must
+// be in one of them. *local_out: the communicator of that set. *leaders_out: that of the first
+// process of each set; NULL in all other processes. Collective over the members of the caller's
+// set, and over the leaders. Context: no lock held.
 enum pli_err pli_sparse_create(struct pli_session *s, const char *prefix, const char *tag,
                                struct pli_info *info, struct pli_errhandler *errhandler,
                                struct pli_comm **local_out, struct pli_comm **leaders_out);

@@ -82,8 +82,8 @@ static enum pli_err move(struct pli_comm *comm, struct pli_topo **t, int to, int
     struct pli_topo *old = *t, *new = NULL;
     int out[3] = { old->n_in, old->n_out, old->is_weighted }, in[3] = { 0, 0, 0 };
     enum pli_err err =
-        pli_sendrecv_on(out, 3, type_int(), to, PLI_SETUP_MOVE, in, 3, type_int(), from,
-                        PLI_SETUP_MOVE, comm, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
+        pli_sendrecv_on(out, 3, type_int(), to, PLI_SETUP_REORDER, in, 3, type_int(), from,
+                        PLI_SETUP_REORDER, comm, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
     if (err == PLI_OK) {
         err = pli_dist_graph_topo(in[0], in[1], in[2] != 0, &new);
     }
@@ -92,9 +92,9 @@ static enum pli_err move(struct pli_comm *comm, struct pli_topo **t, int to, int
     }
     MPI_Count n_out = ((MPI_Count)out[0] + out[1]) * (out[2] ? 2 : 1);
     MPI_Count n_in = ((MPI_Count)in[0] + in[1]) * (in[2] ? 2 : 1);
-    err = pli_sendrecv_on(old->data, n_out, type_int(), to, PLI_SETUP_MOVE, new->data, n_in,
-                          type_int(), from, PLI_SETUP_MOVE, comm, PLI_CHAN_SETUP, MPI_STATUS_IGNORE,
-                          NULL);
+    err = pli_sendrecv_on(old->data, n_out, type_int(), to, PLI_SETUP_REORDER, new->data, n_in,
+                          type_int(), from, PLI_SETUP_REORDER, comm, PLI_CHAN_SETUP,
+                          MPI_STATUS_IGNORE, NULL);
     pli_topo_release(old);
     *t = new;
     return err;

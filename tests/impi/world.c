@@ -114,7 +114,7 @@ static void wild(void)
     free(seen);
 }
 
-// A receive from anybody, then one from somebody: the first message must go to the first.
+// A receive from MPI_ANY_SOURCE, then one from somebody: the first message must go to the first.
 static void wild_order(void)
 {
     int a = -1, b = -1, go = 1;

@@ -21,7 +21,7 @@ static struct {
     int after;     // after so many that do not
     size_t most;   // bytes that a call moves; 0: all
     int interrupt; // every second call is interrupted
-    int sync_error, open_error;
+    int sync_error, open_error, lock_error;
 } fault;
 static int n_call;
 
@@ -42,6 +42,32 @@ static ssize_t move_data(long number, int fd, const struct iovec *iov, int n, of
         n = 1;
     }
     return syscall(number, fd, fault.most > 0 ? &part : iov, n, at, 0);
+}
+
+ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
+{
+    struct iovec iov = { (void *)(uintptr_t)buf, len };
+    return move_data(SYS_pwritev, fd, &iov, 1, at);
+}
+
+ssize_t pwrite64(int fd, const void *buf, size_t len, off_t at);
+ssize_t pwrite64(int fd, const void *buf, size_t len, off_t at)
+{
+    struct iovec iov = { (void *)(uintptr_t)buf, len };
+    return move_data(SYS_pwritev, fd, &iov, 1, at);
+}
+
+ssize_t pread(int fd, void *buf, size_t len, off_t at)
+{
+    struct iovec iov = { buf, len };
+    return move_data(SYS_preadv, fd, &iov, 1, at);
+}
+
+ssize_t pread64(int fd, void *buf, size_t len, off_t at);
+ssize_t pread64(int fd, void *buf, size_t len, off_t at)
+{
+    struct iovec iov = { buf, len };
+    return move_data(SYS_preadv, fd, &iov, 1, at);
 }
 
 ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t at)
@@ -111,6 +137,34 @@ static int class_of(int code)
     int class;
     MPI_Error_class(code, &class);
     return class;
+}
+
+static int lock_file(int fd, int command, void *arg)
+{
+    if (fault.lock_error != 0 && command == F_OFD_SETLKW) {
+        errno = fault.lock_error;
+        return -1;
+    }
+    return (int)syscall(SYS_fcntl, fd, command, arg);
+}
+
+int fcntl64(int fd, int command, ...);
+int fcntl64(int fd, int command, ...)
+{
+    va_list args;
+    va_start(args, command);
+    void *arg = va_arg(args, void *);
+    va_end(args);
+    return lock_file(fd, command, arg);
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list args;
+    va_start(args, command);
+    void *arg = va_arg(args, void *);
+    va_end(args);
+    return lock_file(fd, command, arg);
 }
 
 // All ranks have this class, and a sentence with all the pieces.
@@ -338,6 +392,33 @@ static void check_others(void)
     }
 }
 
+// Every access locks, as on NFS, whose server may have no locks.
+static void check_locks(void)
+{
+    MPI_File f;
+    MPI_Info info;
+    MPI_Offset size;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "pliant_lock", "enable");
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f), 0);
+    MPI_Info_free(&info);
+    MPI_Offset at = (MPI_Offset)BYTES * me;
+    for (int i = 0; i < 2; i++) {
+        fault.lock_error = i == 0 && me == n - 1 ? ENOLCK : 0;
+        int want = i == 0 ? MPI_ERR_IO : 0;
+        for (int way = 0; way < SHARED; way++) {
+            bool must = is_collective(way) || me == n - 1;
+            expect(move(f, true, way, at), must ? want : 0, ENOLCK, true);
+            expect(move(f, false, way, at), must ? want : 0, ENOLCK, true);
+        }
+        expect(MPI_File_sync(f), want, ENOLCK, true);
+        expect(MPI_File_get_size(f, &size), me == n - 1 ? want : 0, ENOLCK, true);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    fault.lock_error = 0;
+    T_EQ(MPI_File_close(&f), 0);
+}
+
 // A folder that goes while a file in it is open.
 static void check_folder(void)
 {
@@ -388,6 +469,7 @@ int main(int argc, char **argv)
     check_limit();
     check_overlap();
     check_others();
+    check_locks();
     check_folder();
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {

@@ -278,6 +278,9 @@ static MPI_Info hints(int round)
     if (round % 7 >= 5) {
         MPI_Info_set(info, "pliant_map", "disable");
     }
+    if (round % 9 >= 6) { // as on NFS
+        MPI_Info_set(info, "pliant_lock", "enable");
+    }
     if (round % 5 == 3) {
         MPI_Info_set(info, "romio_ds_write", "disable");
         MPI_Info_set(info, "romio_ds_read", "disable");

@@ -85,7 +85,7 @@ def with_size(env, d):
 def refused(env, d):
     for args, want in (((AGAIN, "true"), "--on-failure=restart needs --checkpoint-dir"),
                        (("--checkpoint-dir", d, AGAIN, "--max-restarts", "0", "true"), "from 1 to"),
-                       (("--again", "1:2", "true"), "--again is how")):
+                       (("--auto-restart", "1:2", "true"), "--auto-restart is how")):
         r = Run(*args, env=env)
         check(r.rc == 2 and want in r.words, f"{args}: {r}")
 

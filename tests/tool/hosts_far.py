@@ -57,7 +57,7 @@ def there(env, _):
 
 def dies(env, _):
     """A clone on its way, those who send and take it, and the daemons: the world stays as it was, or the job ends."""
-    for fault in ("fork_clone:0", "fork_left:2", "fork_arrived:2", "fork_become:2", "dock_send:0", "dock_take:1"):
+    for fault in ("fork_clone:0", "fork_left:2", "fork_arrived:2", "fork_become:2", "image_send:0", "image_take:1"):
         r = run({**env, "PLIANT_FAULT": fault}, "", to=("vc2",))
         check(is_as_before(r), f"{fault}: {r}")
     for fault in ("daemon_fork_dump:0", "daemon_fork_send:0", "daemon_fork_restore:1", "daemon_fork_restored:1",

@@ -167,7 +167,7 @@ def unfit():
 
 def faults():
     """The daemon of the new host dies at each step: the world is as it was. mpiexec does: nobody is left."""
-    for point in ("daemon_join_call:1", "daemon_join_hello:1", "daemon_join_past:1", "daemon_coming:1", "daemon_begun:1"):
+    for point in ("daemon_join_call:1", "daemon_join_hello:1", "daemon_join_replay:1", "daemon_coming:1", "daemon_begun:1"):
         p = start("-n", 2, "--elastic", "1:9", *SHOW, WORLD, "poll", 1, env={"PLIANT_FAULT": point})
         rc, out = ctl("grow", 2, "--hosts", "vc2")
         check(rc == 1 and ("host vc2" in out or "the host of a new rank is lost" in out), f"{point}: {rc} {out}")

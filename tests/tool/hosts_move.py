@@ -242,7 +242,7 @@ def refused(env, d):
 def dies(env, d):
     """A daemon that takes, and mpiexec, die at each step: the ranks go on where they were, or the job ends."""
     want = undisturbed(20, 10)
-    for fault, good in (("dock_send:1", True), ("dock_take:1", True), ("daemon_move_got:1", True),
+    for fault, good in (("image_send:1", True), ("image_take:1", True), ("daemon_move_got:1", True),
                         ("daemon_move_send:1", False), ("daemon_move_take:1", True), ("daemon_move_restored:1", True), ("daemon_move_back:1", True),
                         ("daemon_move_begin:1", False), ("mpiexec_move_start", False), ("mpiexec_ckpt_draining", False),
                         ("mpiexec_ckpt_moving", False), ("mpiexec_move_commit", False),

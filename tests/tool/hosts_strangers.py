@@ -121,7 +121,7 @@ def runs(what, *args, n=2, **kw):
 
 
 def loopback():
-    """A daemon does not call its own host's loopback, so who listens there hears nothing, and holds nothing up."""
+    """A daemon does not call its own host's loopback, so a listener there gets nothing, and holds nothing up."""
     for how in ("silent", "pass"):
         with Stranger("vc2", RELAY, how, "127.0.0.1", 40000, "10.77.0.1") as s:
             runs(how)
@@ -164,7 +164,7 @@ def between():
         p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *chatty], stderr=subprocess.PIPE, text=True,
                     env={**os.environ, **PORTS, "PLIANT_TCP_IF": ONLY})
         err = " ".join(p.communicate(timeout=60 * SLOW)[1].split())
-    check(p.returncode == 1 and "10.77.0.1:40000: who listens there is not of this job; 127.0.0.1:40000: not tried, it is "
+    check(p.returncode == 1 and "10.77.0.1:40000: the listener there is not of this job; 127.0.0.1:40000: not tried, it is "
           "this host's own" in err and "Another program answers" in err, err)
     on_host(C, "vc2", "ip", "neigh", "del", "10.77.0.1", "dev", "eth0")
     on_host(C, "vc3", "ip", "addr", "del", "10.77.0.1/32", "dev", "lo")

@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as here:
     os.chmod(os.path.join(here, "prog"), stat.S_IRWXU)
     r = Run("-n", 2, "./prog", cwd=here)
     check(r.rc == 0 and r.out == "from a script\n" * 2, r)
-    # A program of another MPI, here of a library with the name that it has there.
+    # A program of another MPI, here of a library with the name that it has there. Some are offered (mpich_abi.py).
     with open(os.path.join(here, "other.c"), "w", encoding="ascii") as f:
         f.write("int other(void); int main(void) { return other(); }\n")
     with open(os.path.join(here, "lib.c"), "w", encoding="ascii") as f:
@@ -74,13 +74,19 @@ with tempfile.TemporaryDirectory() as here:
         subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{library}", "-o", library, "lib.c"], cwd=here, check=True)
         subprocess.run(["cc", "-o", "other", "other.c", f"./{library}", f"-Wl,-rpath,{here}"], cwd=here, check=True)
         for args in (("./other",), ("-n", 2, PROBE, "sleep", 60, ":", "./other"), ("-wdir", here, "./other")):
-            r = Run(*args, cwd=here) if mpi else Run("./other", cwd=here)
+            r = Run("--abi=standard", *args, cwd=here) if mpi else Run("./other", cwd=here)
             check(r.rc == 0 if mpi is None else r.rc == 2 and r.err.startswith(f"mpiexec: ./other was built with {mpi}") and
-                  f"needs {library}." in r.words and "--foreign-mpi" in r.words, f"{library}: {r}")
-        r = Run("-n", 2, "--foreign-mpi", "./other", cwd=here)
-        check(r.rc == 0 and r.err == "", r)
-        r = Run("-n", 2, "sh", "-c", "exec ./other", cwd=here)
+                  f"needs {library}," in r.words and "--abi=none" in r.words, f"{library}: {r}")
+        for option in ("--foreign-mpi", "--abi=none", "--abi none"):
+            r = Run("-n", 2, *option.split(), "./other", cwd=here)
+            check(r.rc == 0 and r.err == "", r)
+        r = Run("-n", 2, "--abi=none", "sh", "-c", "exec ./other", cwd=here)
         check(r.rc == 0, r)
+        if library == "libmpi.so.120":  # and there is no such library of ours
+            r = Run("./other", cwd=here)
+            check(r.rc == 2 and f"needs {library}, which Pliant MPI does not offer" in r.words, r)
+    r = Run("--abi=mpc", "./other", cwd=here)
+    check(r.rc == 2 and "openmpi" in r.words, r)
     # What can only be found out by trying is said with the rank, and ends the job.
     with open(os.path.join(here, "odd"), "w", encoding="ascii") as f:
         f.write("#!/no/such/interpreter\n")

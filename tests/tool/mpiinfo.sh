@@ -6,6 +6,7 @@ must_say "^compiler +[A-Za-z]" mpiinfo --build
 must_say "^network +tcp between hosts: PLIANT_NET=tcp" env PLIANT_NET=tcp mpiinfo --network
 must_say "^network +ucx between hosts: PLIANT_NET=shm.ucx" env PLIANT_NET=shm+ucx mpiinfo --network
 must_say "^ucx +(version|not there)" mpiinfo
+must_say "^io_uring +(there; PLIANT_FILE_URING is never|not there: )" env PLIANT_FILE_URING=never mpiinfo
 must_say "^PLIANT_EAGER_MAX +16384 " mpiinfo --settings
 must_say "^PLIANT_EAGER_MAX +2048 " env PLIANT_EAGER_MAX=2K mpiinfo --settings
 must_say "did you mean PLIANT_EAGER_MAX" env PLIANT_EAGER_MAKS=1 mpiinfo --settings
@@ -23,9 +24,10 @@ must_say "^all +$there +$missing +$((there + missing))$" mpiinfo --coverage
 [ "$there" -gt 0 ] || fail "no functions at all"
 { mpiinfo --functions; mpiinfo --missing; } | sort | uniq -d | grep . && fail "a function is both"
 
-# What is exported is exactly what is there, in both forms; and what compiled UPC programs call.
+# What is exported is exactly what is there, in both forms; and what compiled UPC programs and the libraries
+# with other MPIs' ABIs call.
 nm -D --defined-only "$BUILD_DIR/lib/libmpi_abi.so" | awk '{ print $NF }' | sed 's/@.*//' |
-    grep -v '^pli_upc_' | sort >exported
+    grep -vE '^pli_(upc_|std_MPI|handle_(base|used)$|user_calls$)' | sort >exported
 { mpiinfo --functions; mpiinfo --functions | sed 's/^MPI/PMPI/'; } | sort >wanted
 diff wanted exported >difference || fail "exports differ from the API table: $(cat difference)"
 

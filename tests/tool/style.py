@@ -64,6 +64,8 @@ BAD = [
     ("words", "docs/design/words.md", "| w | m |\n" + "".join(f"| w{i} | m |\n" for i in range(40)),
      "41 house words; 40 are allowed"),
     ("words", "docs/design/words.md", "| pair | two |\n", "'pair' is in tools/style/field_words too"),
+    ("retired", "src/msg/bad.c", SPDX + "static int open_berth;\n", "open_berth: 'berth' is retired"),
+    ("retired", "launcher/bad.c", SPDX + "// Somebody calls.\n", "'Somebody': name the process"),
     ("opening", "src/base/bad.c", SPDX + "#include <stdio.h>\n", "no sentence here"),
     ("circle", {f"src/msg/c{i}.h": SPDX + f'#include "msg/c{(i + 1) % 7}.h"\n' for i in range(7)},
      None, "7 need each other (include): src/msg/c0"),

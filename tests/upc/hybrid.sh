@@ -45,7 +45,7 @@ for mode in "" -pthreads; do
     for p in figure2 figure3 figure4; do
         upcc -w $mode -include stdio.h "$here/$p.upc" -o $p
     done
-    for p in triple mixed listing2; do
+    for p in triple mixed listing2 files; do
         upcc -O1 $mode "$here/$p.upc" -o $p
     done
     dot='Dot = 0.000000\n'
@@ -71,6 +71,7 @@ for mode in "" -pthreads; do
         mpiexec -n 4 --ranks-per-proc=2 upcrun -n 2 ./triple
     is '0/1 0/2 0/2 good\n0/1 1/2 1/2 good\n' upcrun -n 2 ./triple
     is 'good\n' upcrun -n 3 ./mixed
+    is 'good\n' upcrun -n 3 ./files data
 done
 is '0/1 0/4 0/4 good\n0/1 1/4 1/4 good\n0/1 2/4 2/4 good\n0/1 3/4 3/4 good\n' \
     upcrun -n 4 -p 2 ./triple

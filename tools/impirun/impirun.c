@@ -33,7 +33,7 @@ void pli_impirun_bad(const char *fmt, ...)
     exit(USAGE);
 }
 
-// The words behind argv[0] are options of the server.
+// The words after argv[0] are options of the server.
 static _Noreturn void be_server(char **argv)
 {
     argv[0] = (char *)pli_impirun_part_tool("impi-server");

@@ -8,7 +8,7 @@
 
 // What the options in front of a part say.
 struct pli_impirun_part_args {
-    int mpi;          // index of the word behind --mpi
+    int mpi;          // index of the word after --mpi
     const char *shim; // given by the user; NULL: found beside this program
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks for mistakes behind a deadlock: a tag, a source or a communicator that is almost right,
+// Looks for mistakes that cause a deadlock: a tag, a source or a communicator that is almost right,
 // ranks in different collectives, a partner that has ended.
 #include "tools/lib/deadlock_hints.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What looks like the mistake behind a deadlock.
+// Prints what looks like the mistake that caused a deadlock.
 #ifndef PLI_TOOLS_DEADLOCK_HINTS_H
 #define PLI_TOOLS_DEADLOCK_HINTS_H
 

@@ -21,7 +21,7 @@ struct name {
     size_t len, dashes;
 };
 
-// The first name of a list, which is moved behind it. False: the list is empty.
+// The first name of a list, which is moved after it. False: the list is empty.
 static bool next_name(const char **list, struct name *out)
 {
     *list += strspn(*list, " ");
@@ -74,7 +74,7 @@ bool pli_options_is_option(const char *word)
 }
 
 // The option that a word without its dashes names, and the length of that name. A whole word comes
-// before a name with '=' behind it, and that before the longest name with its value joined to it.
+// before a name with '=' after it, and that before the longest name with its value joined to it.
 static const struct pli_option *find(const struct pli_option_table *t, const char *typed,
                                      size_t *len_out)
 {

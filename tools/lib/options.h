@@ -19,7 +19,7 @@ enum pli_option_kind {
     PLI_OPTION_REST      // all words that follow
 };
 
-// How a value may be written behind the name.
+// How a value may be written after the name.
 enum pli_option_form {
     PLI_FORM_NEXT = 1,   // --name VALUE
     PLI_FORM_EQUALS = 2, // --name=VALUE
@@ -49,7 +49,7 @@ struct pli_option_command {
 };
 
 struct pli_option_table {
-    const char *usage, *closing; // text of --help behind "usage: TOOL", and behind the list
+    const char *usage, *closing; // text of --help after "usage: TOOL", and after the list
     const struct pli_option *option;
     int n_option;
     const struct pli_option_command *command;
@@ -66,7 +66,7 @@ struct pli_option_use {
     char name[64]; // the same without a value
     char *text;    // the value; NULL: it has none
     char *second;  // PLI_OPTION_PAIR: the second word
-    char **rest;   // the words behind
+    char **rest;   // the words that follow
     bool is_next;  // the value is a word of its own
     long number;
     double seconds;

@@ -243,7 +243,7 @@ static void show_states(struct pli_node *node)
     }
     uint32_t n_else = n_row - n_run - n_over;
     printf("on all hosts: %u process%s between MPI_Init and MPI_Finalize, %u ha%s ended, %u %s "
-           "before or behind\n",
+           "before or after\n",
            n_run, n_run == 1 ? " is" : "es are", n_over, n_over == 1 ? "s" : "ve", n_else,
            n_else == 1 ? "is" : "are");
     fflush(stdout);
@@ -428,7 +428,7 @@ static int stop(const char *which)
     return 0;
 }
 
-// A process number in front of the command goes behind its operands.
+// A process number in front of the command goes after its operands.
 static void put_job_last(int n, char **words)
 {
     char *job = words[0];

@@ -2,8 +2,10 @@
 // mpiinfo: what this installation is, which settings it has, and what of the standard it offers.
 #include "base/conf.h"
 #include "coll/coll_select.h"
+#include "abi_print.h"
 #include "coverage.h"
 #include "mpiinfo_options.h"
+#include "io/file_uring.h"
 #include "net/ucx/ucx.h"
 
 #include <limits.h>
@@ -42,6 +44,11 @@ static void print_network(void)
         printf("ucx          version %s, loaded when it is used\n", version);
     } else {
         printf("ucx          not there: %s\n", pli_fail_take(NULL));
+    }
+    if (pli_file_uring_is_there(&why)) {
+        printf("io_uring     there; PLIANT_FILE_URING is %s\n", pli_conf.file_uring);
+    } else {
+        printf("io_uring     not there: %s\n", why);
     }
 }
 
@@ -140,7 +147,7 @@ int main(int argc, char **argv)
     }
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] == '-') {
-            pli_options_take(&r, argv + i);
+            i += pli_options_take(&r, argv + i) - 1;
         }
     }
     pli_conf_load();
@@ -150,11 +157,15 @@ int main(int argc, char **argv)
     int status = 0;
     for (int i = 1; i < argc; i++) {
         struct pli_option_use use;
+        int n = argv[i][0] == '-' ? pli_options_match(r.table, argv + i, &use) : 0;
         if (argv[i][0] != '-') {
             status = pli_coverage_tell(argv[i]) ? status : 1;
-        } else if (pli_options_match(r.table, argv + i, &use) > 0) {
+        } else if (n > 0) {
+            i += n - 1;
             if (use.option->take == PLI_MPIINFO_HELP) {
                 pli_options_help(&r, stdout);
+            } else if (use.option->take == PLI_MPIINFO_ABI) {
+                status = pli_abi_print_file(use.text) ? status : 1;
             } else {
                 print[use.option->take]();
             }

@@ -198,6 +198,12 @@ class Judge:
         for found in word_rules.words(judged, field, house):
             self.complain("words", *found)
 
+    def retired(self):
+        """identifiers contain no word of tools/style/retired_words, comments no "somebody\""""
+        words = word_rules.read_retired(os.path.join(HERE, "retired_words"))
+        for path, line, message, name in word_rules.retired(self.product, words):
+            self.complain("retired", path, line, message, name)
+
     def alone(self):
         """each header compiles by itself"""
         flags = ["-Isrc", "-I" + os.path.join(self.build, "gen"),
@@ -280,7 +286,7 @@ class Judge:
 
 
 RULES = ["format", "whitespace", "licence", "length", "comments", "opening", "guard", "types", "jumps",
-         "places", "environment", "codes", "hot", "layers", "reach", "circle", "unique", "words",
+         "places", "environment", "codes", "hot", "layers", "reach", "circle", "unique", "words", "retired",
          "alone", "symbols", "owner", "exports", "listed", "scripts", "stale"]
 
 

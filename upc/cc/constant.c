@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Integer constant expressions.
+// Evaluates integer constant expressions.
 #include "constant.h"
 
 #include "layout.h"

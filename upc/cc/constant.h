@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constant expressions.
+// Evaluating integer constant expressions.
 #ifndef PLI_UPC_CC_CONSTANT_H
 #define PLI_UPC_CC_CONSTANT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Diagnostics.
+// Writes diagnostics.
 #include "diag.h"
 
 #include "column.h"

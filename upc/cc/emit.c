@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Output: tokens are copied with their line numbers, edited ranges are rewritten.
+// Writes the translated unit: tokens are copied with their line numbers, edited ranges are
+// rewritten.
 #include "emit.h"
 
 #include "column.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared lvalues: their addresses, loads, stores and the arithmetic of pointers-to-shared.
+// Writes code for shared lvalues: addresses, loads, stores and the arithmetic of
+// pointers-to-shared.
 #include "emit_access.h"
 
 #include "emit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declarations that mention shared types, shared objects and objects that need start-up code.
+// Writes declarations of shared types, of shared objects and of objects that need start-up code.
 #include "emit_decl.h"
 
 #include "emit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expressions that must be rewritten. A part that is plain C is copied.
+// Writes expressions that must be rewritten. A part that is plain C is copied.
 #include "emit_expr.h"
 
 #include "emit.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upc_forall. Where the pattern is known, a thread visits only its own iterations and reaches its
-// elements through plain pointers; otherwise each iteration is tested.
+// Writes upc_forall loops. Where the pattern is known, a thread visits only its own iterations and
+// reaches its elements through plain pointers; otherwise each iteration is tested.
 #include "emit_forall.h"
 
 #include "emit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Excerpts.
+// Prints the source line of a diagnostic and the caret below it.
 #include "excerpt.h"
 
 enum { TAB = 8 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lexer. It reads what `cc -E` writes, so there are no comments, splices or trigraphs to undo.
+// The lexer. It reads what `cc -E` writes, so there are no comments, splices or trigraphs.
 #include "lex.h"
 #include "diag.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Token access, edits and the outermost rule.
+// The parser's access to tokens, its edits, and the outermost rule of the grammar.
 #include "parse.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declarators, declarations, function definitions and the outermost rule. Declarators read inside
-// out, so their derivations are collected first and applied at the end.
+// Parses declarators, declarations, function definitions and the outermost rule. Declarators read
+// inside out, so their derivations are collected first and applied at the end.
 #include "parse_decl.h"
 
 #include "constant.h"

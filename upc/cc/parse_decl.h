@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declarations, declarators and the outermost rule.
+// Parsing declarations, declarators and the outermost rule.
 #ifndef PLI_UPC_CC_PARSE_DECL_H
 #define PLI_UPC_CC_PARSE_DECL_H
 

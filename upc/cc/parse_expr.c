@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expressions: from the comma operator down to primary expressions, and the size operators.
+// Parses expressions, from the comma operator down to primary expressions, and the size operators.
 #include "parse_expr.h"
 
 #include "constant.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expressions.
+// Parsing expressions.
 #ifndef PLI_UPC_CC_PARSE_EXPR_H
 #define PLI_UPC_CC_PARSE_EXPR_H
 

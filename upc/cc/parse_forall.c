@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upc_forall, and the search for loops whose accesses are all known to be local.
+// Parses upc_forall, and finds loops whose accesses are all known to be local.
 #include "parse_forall.h"
 
 #include "constant.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upc_forall.
+// Parsing upc_forall.
 #ifndef PLI_UPC_CC_PARSE_FORALL_H
 #define PLI_UPC_CC_PARSE_FORALL_H
 

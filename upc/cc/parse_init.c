@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Initialisers. Every scalar is converted to the type it lands in, through designators and left-out
-// braces, because a null pointer or a shared address among them must be rewritten.
+// Parses initialisers. Every scalar is converted to the type of its member, through designators and
+// left-out braces, because a null pointer or a shared address among them must be rewritten.
 #include "parse_init.h"
 
 #include "constant.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Initialisers.
+// Parsing initialisers.
 #ifndef PLI_UPC_CC_PARSE_INIT_H
 #define PLI_UPC_CC_PARSE_INIT_H
 

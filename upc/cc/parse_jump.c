@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where goto leads: not out of the body of a upc_forall, and not into one.
+// Checks that no goto leads out of the body of a upc_forall, or into one.
 #include "parse_jump.h"
 
 #include "parse.h"

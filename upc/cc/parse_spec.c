@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declaration specifiers with struct, union and enum, qualifiers and type names.
+// Parses declaration specifiers with struct, union and enum, qualifiers and type names.
 #include "parse_spec.h"
 
 #include "constant.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declaration specifiers, qualifiers and type names.
+// Parsing declaration specifiers, qualifiers and type names.
 #ifndef PLI_UPC_CC_PARSE_SPEC_H
 #define PLI_UPC_CC_PARSE_SPEC_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Statements. They need no tree: their expressions and declarations leave edits behind.
+// Parses statements. They need no tree: their expressions and declarations make the edits.
 #include "parse_stmt.h"
 
 #include "parse.h"

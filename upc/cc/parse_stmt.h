@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Statements.
+// Parsing statements.
 #ifndef PLI_UPC_CC_PARSE_STMT_H
 #define PLI_UPC_CC_PARSE_STMT_H
 

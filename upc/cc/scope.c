@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scopes. Each name carries its innermost declaration, so lookup costs nothing.
+// Keeps scopes and names. Each name carries its innermost declaration, so lookup costs nothing.
 #include "scope.h"
 
 #include "parse.h"

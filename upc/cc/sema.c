@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Typed nodes for unary and postfix expressions. Plain C is left for the C compiler to judge.
+// Makes typed nodes for unary and postfix expressions. Plain C is checked by the C compiler.
 #include "sema.h"
 
 #include "constant.h"

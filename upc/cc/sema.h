@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes with C's typing.
+// Making expression nodes with the types that C's rules give them.
 #ifndef PLI_UPC_CC_SEMA_H
 #define PLI_UPC_CC_SEMA_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Typed nodes for binary operators, conditionals and assignments.
+// Makes typed nodes for binary operators, conditionals and assignments.
 #include "sema_binary.h"
 
 #include "constant.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implicit conversions: assignment, initialisation, argument passing and return.
+// Makes implicit conversions: of assignment, initialisation, argument passing and return.
 #include "sema_conv.h"
 
 #include "constant.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constraints on declarations with shared types.
+// Checks the constraints on declarations with shared types.
 #include "sema_decl.h"
 
 #include "layout.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One translation from text to text.
+// Translates one unit from text to text.
 #include "translate.h"
 
 #include "emit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Building and comparing types.
+// Builds and compares types.
 #include "type.h"
 
 #include <string.h>

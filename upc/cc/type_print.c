@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Types as text: C for the output, UPC for diagnostics.
+// Writes types as text: C for the output, UPC for diagnostics.
 #include "type_print.h"
 
 #include "type.h"

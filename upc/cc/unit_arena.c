@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arena and growing text.
+// Allocates from the arena of a translation, and builds growing text.
 #include "unit_arena.h"
 
 #include <stdarg.h>

@@ -28,7 +28,7 @@ void pli_rt_die(const char *fmt, ...)
     if (pli_proc.boot == NULL) {
         _exit(1);
     }
-    pli_proc.boot->node.rows[pli_proc.boot->row].is_quiet = 1; // all is said
+    pli_proc.boot->node.rows[pli_proc.boot->row].is_quiet = 1; // the error was reported here
     pli_proc.boot->ops->abort(pli_proc.boot, 1, text);
     __builtin_unreachable();
 }

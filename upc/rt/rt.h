@@ -96,7 +96,7 @@ struct rt_thread {
 
 extern _Thread_local struct rt_thread *pli_rt_self;
 
-// The calling UPC thread. A thread that the program itself made speaks for the process's first.
+// The calling UPC thread. A thread that the program itself made counts as the process's first.
 static inline struct rt_thread *rt_me(void)
 {
     struct rt_thread *t = pli_rt_self;

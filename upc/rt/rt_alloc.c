@@ -96,7 +96,7 @@ static pli_upc_pts made_by_first(struct rt_thread *me, pli_upc_pts p, enum rt_wh
     if (me->me == 0) {
         pli_rt.page[0]->made[turn] = p;
     }
-    pli_rt_barrier_meet(what);
+    pli_rt_barrier_sync(what);
     if (me->me != 0) {
         pli_rt_copy_get(&p, at, sizeof p);
     }
@@ -161,7 +161,7 @@ void pli_upc_free(pli_upc_pts p)
 
 void pli_upc_all_free(pli_upc_pts p)
 {
-    pli_rt_barrier_meet(RT_ALL_FREE);
+    pli_rt_barrier_sync(RT_ALL_FREE);
     if (rt_me()->me == 0) {
         pli_upc_free(p);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread asks a far thread about its heap or its locks, or tells it about a barrier.
+// Sends requests to far threads about their heaps and locks, and the messages of barriers.
 #include "rt_ask.h"
 #include "rt.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions to far threads about heaps, locks and barriers.
+// Requests to far threads about heaps, locks and barriers.
 #ifndef PLI_UPC_RT_ASK_H
 #define PLI_UPC_RT_ASK_H
 
@@ -20,7 +20,7 @@ struct rt_ask {
     uint64_t value;
 };
 
-// Asks a thread and waits for its answer; or only tells it.
+// Send a request and wait for its answer; or send a message without answer.
 uint64_t pli_rt_ask(int to, enum rt_ask_kind kind, uint64_t value);
 void pli_rt_ask_tell(int to, enum rt_ask_kind kind, uint64_t value);
 

@@ -94,7 +94,7 @@ void pli_upc_all_atomicdomain_free(pli_upc_pts p)
         d->magic = 0;
         pli_upc_all_free(p);
     } else {
-        pli_rt_barrier_meet(RT_ALL_FREE);
+        pli_rt_barrier_sync(RT_ALL_FREE);
     }
 }
 

@@ -19,10 +19,10 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { GIVE_WAY = 3 }; // times to let others run before the lane is looked after (bench-upc)
+enum { YIELDS = 3 }; // sched_yield calls before the lane is polled (measured by bench-upc)
 
 // A word: phase, kind, value.
-enum kind { ANY, VALUE, OWN }; // OWN: a meeting of the runtime itself, which value says what for
+enum kind { ANY, VALUE, OWN }; // OWN: a barrier of the runtime itself; value says what for
 
 static uint64_t word_of(uint64_t phase, enum kind kind, uint32_t value)
 {
@@ -86,7 +86,7 @@ static _Noreturn void differ(int a, uint64_t word_a, int b, uint64_t word_b)
                text[1]);
 }
 
-// All words of the phase are there: the value that counts, as a word, or the end.
+// All words of the phase have come: returns the common value, as a word, or ends the job.
 static uint64_t judge(const struct rt_thread *me, uint64_t phase)
 {
     unsigned turn = phase & 1;
@@ -183,7 +183,7 @@ static void wait_long(const _Atomic uint64_t *word, uint64_t phase, const char *
         }
         pli_cpu_relax();
     }
-    for (int i = 0; i < GIVE_WAY && pli_lane_is_crowded() && pli_cpu_give_way(); i++) {
+    for (int i = 0; i < YIELDS && pli_lane_is_oversubscribed() && pli_cpu_give_way(); i++) {
         if (is_of(atomic_load_explicit(word, memory_order_acquire), phase)) {
             return;
         }
@@ -204,7 +204,7 @@ static void wait_for(const struct rt_thread *me, int t, const char *call)
     }
 }
 
-// Wait until all have come; the word that counts.
+// Wait until all threads have come; returns the common word.
 static uint64_t settle(struct rt_thread *me, const char *call)
 {
     if (!pli_rt.is_flat) {
@@ -224,7 +224,7 @@ static void notify(struct rt_thread *me, enum kind kind, uint32_t value)
     }
     me->phase++;
     if (me->phase % 16 == 0) {
-        pli_progress_once(me->lane); // others may need us for something else
+        pli_progress_once(me->lane); // other processes may wait for an answer of this one
     }
     post(me, word_of(me->phase, kind, value));
 }
@@ -267,7 +267,7 @@ void pli_upc_barrier(int has_value, int value)
     settle(me, "upc_barrier");
 }
 
-void pli_rt_barrier_meet(enum rt_what what)
+void pli_rt_barrier_sync(enum rt_what what)
 {
     struct rt_thread *me = rt_me();
     if (me->is_notified) {

@@ -32,7 +32,7 @@ enum rt_what {
     RT_FWRITE,
     RT_N_WHAT
 };
-void pli_rt_barrier_meet(enum rt_what what);
+void pli_rt_barrier_sync(enum rt_what what);
 // Far threads: the word of thread t arrived, or thread 0 lets this thread go on.
 void pli_rt_barrier_far_notify(int t, uint64_t word);
 void pli_rt_barrier_far_release(uint64_t word);

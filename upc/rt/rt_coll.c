@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives that move data. Every thread moves what concerns itself, between two meetings that
-// the flags ask for. [UPC 1.3 required library 4.3]
+// Collectives that move data. Every thread moves its own part, between the two barriers that the
+// flags ask for. [UPC 1.3 required library 4.3]
 #include "rt.h"
 #include "rt_barrier.h"
 #include "rt_copy.h"
@@ -17,14 +17,14 @@ static pli_upc_pts at_thread(pli_upc_pts p, int thread)
 static void enter(enum rt_what what, int flags)
 {
     if ((flags & IN_NOSYNC) == 0) {
-        pli_rt_barrier_meet(what);
+        pli_rt_barrier_sync(what);
     }
 }
 
 static void leave(enum rt_what what, int flags)
 {
     if ((flags & OUT_NOSYNC) == 0) {
-        pli_rt_barrier_meet(what);
+        pli_rt_barrier_sync(what);
     }
 }
 

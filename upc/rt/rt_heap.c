@@ -21,7 +21,7 @@ struct links {
     uint64_t next, prev;
 };
 
-enum { GRAIN = 16, LEAST = 32, LOOKS = 32, LEAST_LOG = 5 };
+enum { ALIGN = 16, MIN_PIECE = 32, MAX_TRIED = 32, MIN_PIECE_LOG = 5 };
 #define USED ((uint64_t)0x5eed << 48)
 #define FREE ((uint64_t)0xf4ee << 48)
 #define SIZE ((((uint64_t)1) << 48) - 1)
@@ -50,7 +50,7 @@ static bool is_free(const struct rt_space *s, uint64_t at)
 static int bin_of(uint64_t size)
 {
     int log = 63 - __builtin_clzll(size);
-    int bin = (log - LEAST_LOG) * 2 + (int)(size >> (log - 1) & 1);
+    int bin = (log - MIN_PIECE_LOG) * 2 + (int)(size >> (log - 1) & 1);
     return bin < RT_N_BIN ? bin : RT_N_BIN - 1;
 }
 
@@ -82,7 +82,7 @@ static uint64_t find(const struct rt_space *s, uint64_t need)
 {
     int bin = bin_of(need);
     uint64_t at = s->h->bin[bin];
-    for (int i = 0; at != 0 && i < LOOKS; i++, at = links_at(s, at)->next) {
+    for (int i = 0; at != 0 && i < MAX_TRIED; i++, at = links_at(s, at)->next) {
         if (size_at(s, at) >= need) {
             return at;
         }
@@ -104,7 +104,7 @@ static uint64_t reuse(const struct rt_space *s, uint64_t need)
     }
     uint64_t size = size_at(s, at);
     take_out(s, at);
-    if (size - need >= LEAST) {
+    if (size - need >= MIN_PIECE) {
         uint64_t rest = at + need;
         piece_at(s, rest)->prev = at;
         insert(s, rest, size - need);
@@ -179,8 +179,8 @@ uint64_t pli_rt_heap_take(const struct rt_space *s, uint64_t bytes, int me)
     if (bytes > s->end - s->base) {
         return 0;
     }
-    uint64_t need = rt_round(bytes + sizeof(struct piece), GRAIN);
-    need = need < LEAST ? LEAST : need;
+    uint64_t need = rt_round(bytes + sizeof(struct piece), ALIGN);
+    need = need < MIN_PIECE ? MIN_PIECE : need;
     lock(s->h, me);
     uint64_t at = reuse(s, need);
     if (at == 0) {
@@ -247,7 +247,7 @@ static void give(const struct rt_space *s, uint64_t at)
     piece_at(s, next)->prev = at;
     insert(s, at, size);
     if (size >= RELEASE) {
-        release(s, at + LEAST, next);
+        release(s, at + MIN_PIECE, next);
     }
 }
 
@@ -255,7 +255,7 @@ const char *pli_rt_heap_give(const struct rt_space *s, uint64_t at, int me)
 {
     const char *why = NULL;
     lock(s->h, me);
-    if (at < s->base + sizeof(struct piece) || at >= s->h->top || at % GRAIN != 0) {
+    if (at < s->base + sizeof(struct piece) || at >= s->h->top || at % ALIGN != 0) {
         why = "does not come from an allocation, or was freed already";
     } else if (is_free(s, at - sizeof(struct piece)) ||
                (piece_at(s, at - sizeof(struct piece))->size & ~SIZE) != USED) {

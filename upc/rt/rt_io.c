@@ -24,7 +24,7 @@ int64_t pli_rt_io_agree(struct rt_file *f, int64_t mine, int error, enum rt_what
     struct word w = { mine, error }, first = w;
     size_t at = pli_upc_addrfield(f->id) + turn * sizeof w;
     memcpy(rt_near(pli_upc_make(rt_me()->me, 0, (int64_t)at)), &w, sizeof w);
-    pli_rt_barrier_meet(what);
+    pli_rt_barrier_sync(what);
     int64_t total = 0;
     int bad = 0;
     for (int t = 0; t < pli_rt.n; t++) {
@@ -250,7 +250,7 @@ int64_t pli_upc_all_fseek(pli_upc_pts fd, int64_t offset, int origin)
 // Thread 0 does it, after all have come: what they wrote before counts.
 static int by_first(struct rt_file *f, int (*act)(int fd, int64_t size), int64_t size)
 {
-    pli_rt_barrier_meet(RT_FSIZE);
+    pli_rt_barrier_sync(RT_FSIZE);
     int error = rt_me()->me == 0 ? act(f->fd, size) : 0;
     return (int)pli_rt_io_agree(f, 0, error, RT_FSIZE, NULL);
 }

@@ -191,7 +191,7 @@ static int64_t transfer(const struct io *io, bool is_list)
 static void meet(const struct io *io, bool is_wanted)
 {
     if (is_wanted) {
-        pli_rt_barrier_meet(io->is_write ? RT_FWRITE : RT_FREAD);
+        pli_rt_barrier_sync(io->is_write ? RT_FWRITE : RT_FREAD);
     }
 }
 
@@ -209,7 +209,7 @@ static int64_t run(pli_upc_pts fd, struct io *io, bool is_list, int flags)
     return n;
 }
 
-// The data moves when the transfer begins; its result, and the meeting at its end, wait.
+// The data moves when the transfer begins; its result, and the barrier at its end, come later.
 static void begin(pli_upc_pts fd, struct io *io, bool is_list, int flags)
 {
     struct rt_file *f = pli_rt_io_find(fd, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks: one word in the segment of the thread that made them.
+// Locks: each is one word in the segment of the thread that made it.
 #include "rt_lock.h"
 #include "rt.h"
 #include "rt_alloc.h"
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { LOOKS = 200 };
+enum { SPINS = 200 };
 
 pli_upc_pts pli_upc_global_lock_alloc(void)
 {
@@ -48,7 +48,7 @@ void pli_upc_lock_free(pli_upc_pts p)
 
 void pli_upc_all_lock_free(pli_upc_pts p)
 {
-    pli_rt_barrier_meet(RT_ALL_LOCK_FREE);
+    pli_rt_barrier_sync(RT_ALL_LOCK_FREE);
     if (rt_me()->me == 0) {
         pli_upc_lock_free(p);
     }
@@ -101,7 +101,7 @@ static bool try_any(struct rt_lock *l, pli_upc_pts p, int me)
 
 static void wait_for(struct rt_lock *l, pli_upc_pts p, int me)
 {
-    for (int i = 0; l != NULL && i < LOOKS; i++) {
+    for (int i = 0; l != NULL && i < SPINS; i++) {
         if (atomic_load_explicit(&l->owner, memory_order_relaxed) == 0 && pli_rt_lock_try(l, me)) {
             return;
         }

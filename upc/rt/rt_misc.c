@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clock, castability, and the checks of debug builds.
+// The clock, castability queries, and the checks of debug builds.
 #include "rt.h"
 #include "upc_calls.h"
 

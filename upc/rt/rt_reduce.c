@@ -168,7 +168,7 @@ static void check(size_t block, size_t size)
         bool is_owner = (int)pli_upc_threadof(dst) == me->me, has = false;                         \
         check(block, sizeof(T));                                                                   \
         if ((flags & IN_NOSYNC) == 0) {                                                            \
-            pli_rt_barrier_meet(RT_REDUCE);                                                        \
+            pli_rt_barrier_sync(RT_REDUCE);                                                        \
         }                                                                                          \
         if ((op & NONCOMM) != 0) {                                                                 \
             has = is_owner && partial##L(w, op, func, -1, &v);                                     \
@@ -177,14 +177,14 @@ static void check(size_t block, size_t size)
             unsigned char *s = pli_rt.page[me->me]->scratch[turn];                                 \
             s[RT_SCRATCH - 1] = partial##L(w, op, func, me->me, &v);                               \
             memcpy(s, &v, sizeof v);                                                               \
-            pli_rt_barrier_meet(RT_REDUCE);                                                        \
+            pli_rt_barrier_sync(RT_REDUCE);                                                        \
             has = is_owner && combine##L(turn, op, func, &v);                                      \
         }                                                                                          \
         if (has) {                                                                                 \
             pli_rt_copy_put(dst, &v, sizeof v);                                                    \
         }                                                                                          \
         if ((flags & OUT_NOSYNC) == 0) {                                                           \
-            pli_rt_barrier_meet(RT_REDUCE);                                                        \
+            pli_rt_barrier_sync(RT_REDUCE);                                                        \
         }                                                                                          \
     }                                                                                              \
     static void prefix_run##L(struct run from, struct run to, unsigned long op, fn##L func, T *v,  \
@@ -211,14 +211,14 @@ static void check(size_t block, size_t size)
         bool has = false;                                                                          \
         check(block, sizeof(T));                                                                   \
         if ((flags & IN_NOSYNC) == 0) {                                                            \
-            pli_rt_barrier_meet(RT_PREFIX_REDUCE);                                                 \
+            pli_rt_barrier_sync(RT_PREFIX_REDUCE);                                                 \
         }                                                                                          \
         while (rt_me()->me == 0 && next_run(&from, &a) && next_run(&to, &b)) {                     \
             prefix_run##L(a, b, op, func, &v, has);                                                \
             has = true;                                                                            \
         }                                                                                          \
         if ((flags & OUT_NOSYNC) == 0) {                                                           \
-            pli_rt_barrier_meet(RT_PREFIX_REDUCE);                                                 \
+            pli_rt_barrier_sync(RT_PREFIX_REDUCE);                                                 \
         }                                                                                          \
     }
 

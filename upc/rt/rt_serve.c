@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner of a heap, a lock or a barrier answers what far threads ask.
+// Answers requests of far threads to the owner of a heap, a lock or a barrier.
 #include "rt_serve.h"
 #include "rt.h"
 #include "rt_alloc.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the start of the process to UPC's main, and back.
+// Starts the runtime: from the start of the process to UPC's main, and the end after it.
 #include "rt.h"
 #include "rt_barrier.h"
 #include "rt_serve.h"
@@ -162,11 +162,11 @@ static void map_all(const struct shape *s)
     for (int t = 0; t < pli_rt.n; t++) {
         map_thread(s, segs, t);
     }
-    pli_rt.is_flat = !pli_rt.has_far && pli_rt.n <= 16 && !pli_lane_is_crowded() &&
+    pli_rt.is_flat = !pli_rt.has_far && pli_rt.n <= 16 && !pli_lane_is_oversubscribed() &&
                      (uint32_t)pli_rt.n <= h->n_core;
 }
 
-// Every process places the objects in the same order, so they agree without a word.
+// Every process places the objects in the same order, so all agree without a message.
 static void place_vars(const struct pli_upc_program *p)
 {
     uint64_t at = RT_FIRST;
@@ -316,7 +316,7 @@ void pli_upc_fill(const struct pli_upc_program *p)
 
 void pli_upc_begin(void)
 {
-    pli_rt_barrier_meet(RT_START);
+    pli_rt_barrier_sync(RT_START);
 }
 
 void pli_upc_leave(void)
@@ -325,8 +325,8 @@ void pli_upc_leave(void)
     if (!me->is_left) {
         me->is_left = true;
         pli_upc_synci();
-        me->is_notified = false; // an end between the two is the program's own affair
-        pli_rt_barrier_meet(RT_FINAL);
+        me->is_notified = false; // a program may end between upc_notify and upc_wait
+        pli_rt_barrier_sync(RT_FINAL);
     }
 }
 
@@ -339,7 +339,7 @@ void pli_upc_global_exit(int status)
 {
     fflush(NULL);
     if (pli_proc.boot == NULL || strcmp(pli_proc.boot->ops->name, "solo") == 0) {
-        _exit(status & 255); // no other process is to be told
+        _exit(status & 255); // there is no other process to end
     }
     pli_proc.boot->node.rows[pli_proc.boot->row].is_quiet = 1;
     pli_proc.boot->ops->abort(pli_proc.boot, status, "upc_global_exit");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting inside UPC calls moves everything else on too: messages of MPI, requests of far threads.
+// Waiting inside UPC calls makes progress for everything else too: messages of MPI, requests of far
+// threads.
 #include "rt_wait.h"
 #include "rt.h"
 #include "upc_calls.h"
@@ -29,7 +30,7 @@ void pli_rt_wait_wake_all(void)
     }
 }
 
-// A program that spins on shared memory calls this now and then.
+// A program that spins on shared memory calls this from time to time.
 void pli_upc_poll_slow(void)
 {
     struct rt_thread *me = rt_me();

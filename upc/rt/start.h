@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the part of the UPC runtime that is linked into every program (upc/rt/link) and the
-// library: how a program starts and ends.
+// The interface between the part of the UPC runtime that is linked into every program (upc/rt/link)
+// and the library: how a program starts and ends.
 #ifndef PLI_UPC_RT_START_H
 #define PLI_UPC_RT_START_H
 

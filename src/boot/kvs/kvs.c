@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Opens a job of another launcher by its key-value store.
 // The first rank of each host makes the node memory, and tells the others of its host where it is:
 // they open it through /proc. One word per host and one fence, whatever the size of the job; where
 // there are several hosts, a few words more and a second fence (kvs_listen.c).

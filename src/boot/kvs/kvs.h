@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that somebody else's launcher has started. It gives each a number and keeps words for all
-// of them; the node memory they make among themselves, and on several hosts each listens itself.
+// Starts ranks under a launcher that is not Pliant's. It gives each a number and keeps words for
+// all of them; the node memory they make among themselves, and on several hosts each listens
+// itself.
 #ifndef PLI_BOOT_KVS_H
 #define PLI_BOOT_KVS_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank listens itself: who answers is the one who is wanted, so two ranks can meet whatever the
-// others of their hosts are doing. Ports go through the host's memory to its first rank, from there
-// as a few words to the first ranks of the other hosts, and so into their memories.
+// Makes connections between the ranks of a job of another launcher.
+// A rank listens itself: the process that answers is the one wanted, so two ranks can meet whatever
+// the others of their hosts are doing. Ports go through the host's memory to its first rank, from
+// there as a few words to the first ranks of the other hosts, and so into their memories.
 #include "boot/kvs/kvs_listen.h"
 
 #include "base/conf.h"
@@ -208,7 +209,7 @@ static enum pli_err lead(const struct pli_kvs *s, const struct pli_kvs_map *m,
         return err;
     }
     h->cores = pli_cores_key();
-    node->header->net |= PLI_NODE_HAS_DOOR;
+    node->header->net |= PLI_NODE_HAS_NET;
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
     node->header->net |= is_apart ? PLI_NODE_NO_SHM : 0;
     wait_met(node, (int)m->n_here);
@@ -273,8 +274,8 @@ static struct caller *room(void)
     return (struct caller *)who; // it is first there
 }
 
-// PLI_ERR_NO_SPACE: no descriptor is free, and who calls has to wait. PLI_ERR_PENDING: so it has,
-// because there are too many who have not proved yet who they are.
+// PLI_ERR_NO_SPACE: no descriptor is free, and the caller has to wait. PLI_ERR_PENDING: so it has,
+// because there are too many callers that have not proved their identity yet.
 static enum pli_err answer_calls(void)
 {
     struct pli_handshake_accept who;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job of somebody else's launcher on several hosts: every rank listens, and the first one of each
+// A job of another launcher on several hosts: every rank listens, and the first one of each
 // host tells the other hosts where.
 #ifndef PLI_BOOT_KVS_LISTEN_H
 #define PLI_BOOT_KVS_LISTEN_H

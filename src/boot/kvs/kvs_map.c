@@ -57,7 +57,7 @@ static uint32_t hash_word(const char *s)
     return h;
 }
 
-// The launcher does not tell: everybody says where it is, and reads all others.
+// The launcher does not tell: every rank says where it is, and reads all others.
 static enum pli_err ask_hosts(const struct pli_kvs *s, uint32_t *host_of)
 {
     char name[PLI_KVS_VALUE] = "";

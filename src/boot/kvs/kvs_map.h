@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is where in a job of somebody else's launcher.
+// Finds which rank is on which host in a job of another launcher.
 #ifndef PLI_BOOT_KVS_MAP_H
 #define PLI_BOOT_KVS_MAP_H
 

@@ -23,15 +23,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// What mpiexec wrote into PLIANT_BOOT: "fd=5,row=3,n=1,ctl=6,door=7,line=1,own=1,gate=8".
+// What mpiexec wrote into PLIANT_BOOT: "fd=5,row=3,n=1,ctl=6,accept=7,line=1,own=1,gateway=8".
 struct invitation {
     int fd, row, n, ctl;
-    int door;           // -1: no network
+    int accept_fd;      // -1: no network
     int line;           // the user watches: show each line when it is complete
     int own;            // others have the same sockets, though the row is this process's alone
     int extra, n_extra; // for upcrun: rows of processes without a rank
     int n_upc;          // for upcrun: threads of its group, here and on other hosts
-    int gate;           // wakes the agent, 0: there is none
+    int gateway;        // wakes the agent, 0: there is none
 };
 
 static bool native_is_mine(void)
@@ -46,10 +46,10 @@ static enum pli_err parse(const char *text, struct invitation *out)
         const char *key;
         int *value;
     } keys[] = {
-        { "fd=", &inv.fd },     { "row=", &inv.row },     { "n=", &inv.n },
-        { "ctl=", &inv.ctl },   { "door=", &inv.door },   { "line=", &inv.line },
-        { "own=", &inv.own },   { "extra=", &inv.extra }, { "nextra=", &inv.n_extra },
-        { "gate=", &inv.gate }, { "upc=", &inv.n_upc },
+        { "fd=", &inv.fd },           { "row=", &inv.row },          { "n=", &inv.n },
+        { "ctl=", &inv.ctl },         { "accept=", &inv.accept_fd }, { "line=", &inv.line },
+        { "own=", &inv.own },         { "extra=", &inv.extra },      { "nextra=", &inv.n_extra },
+        { "gateway=", &inv.gateway }, { "upc=", &inv.n_upc },
     };
     for (const char *s = text; *s != '\0';) {
         size_t i = 0;
@@ -136,7 +136,7 @@ static void hello(int ctl, uint32_t row, const int *own, size_t n_own)
 static enum pli_err own_sockets(struct pli_boot *boot, const struct invitation *inv)
 {
     int pair[2][2] = { { -1, -1 }, { -1, -1 } };
-    size_t n = inv->door >= 0 ? 2 : 1;
+    size_t n = inv->accept_fd >= 0 ? 2 : 1;
     for (size_t i = 0; i < n; i++) {
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair[i]) != 0) {
             close(pair[0][0]);
@@ -177,7 +177,7 @@ static enum pli_err join(struct pli_boot *boot, const struct invitation *inv)
     }
     struct pli_node_row *row = &boot->node.rows[boot->row];
     boot->control = inv->ctl;
-    boot->accept_fd = inv->door;
+    boot->accept_fd = inv->accept_fd;
     if (inv->n > 1 || inv->own) {
         err = own_sockets(boot, inv);
     } else if ((uint32_t)getppid() != boot->node.header->launcher &&
@@ -200,12 +200,12 @@ static enum pli_err join(struct pli_boot *boot, const struct invitation *inv)
     boot->job = pli_node_job(boot->node.header);
     boot->index = row->index;
     know_world(boot, row);
-    boot->gate_fd = inv->gate;
-    if (boot->row < boot->node.header->n_row) { // other MPIs know nothing of those who come later
-        boot->gate = pli_node_gate(&boot->node);
+    boot->gateway_fd = inv->gateway;
+    if (boot->row < boot->node.header->n_row) { // other MPIs know nothing of ranks that come later
+        boot->gateway = pli_node_gateway(&boot->node);
     }
-    return inv->gate > 0 && fcntl(inv->gate, F_SETFD, inv->n == 1 ? FD_CLOEXEC : 0) != 0
-               ? pli_fail(PLI_ERR_OTHER, "descriptor %d from mpiexec is closed", inv->gate)
+    return inv->gateway > 0 && fcntl(inv->gateway, F_SETFD, inv->n == 1 ? FD_CLOEXEC : 0) != 0
+               ? pli_fail(PLI_ERR_OTHER, "descriptor %d from mpiexec is closed", inv->gateway)
                : PLI_OK;
 }
 
@@ -296,7 +296,7 @@ static bool own_pipe(int fd, uint64_t inode, int *theirs_out)
     }
     bool is_ours = fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && (uint64_t)st.st_ino == inode;
     bool is_done = !is_ours || dup2(p[1], fd) >= 0;
-    close(p[1]); // a pipe that nobody needs ends here
+    close(p[1]); // a pipe that is not needed ends here
     *theirs_out = p[0];
     return is_done;
 }
@@ -440,7 +440,7 @@ static void native_ready(struct pli_boot *boot)
 
 static void native_agree(struct pli_boot *boot, const struct pli_agree_word *word)
 {
-    struct pli_ctl_msg msg = { .kind = PLI_CTL_PACT, .row = boot->row };
+    struct pli_ctl_msg msg = { .kind = PLI_CTL_AGREE, .row = boot->row };
     _Static_assert(sizeof *word < sizeof msg.text, "fits");
     memcpy(msg.text, word, sizeof *word);
     pli_ctl_send(boot->control, &msg, NULL, 0); // when it fails mpiexec is gone, and we soon are
@@ -469,7 +469,7 @@ static int native_accept_fd(struct pli_boot *boot)
 // Context: the process is held, so that no checkpoint comes between the connection and its note.
 static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
 {
-    struct pli_door_msg msg;
+    struct pli_accept_msg msg;
     if (boot->freeze->untaken(out)) {
         return PLI_OK;
     }
@@ -485,7 +485,7 @@ static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
     if (out->fd < 0) {
         return PLI_AGAIN;
     }
-    if (n != (ssize_t)sizeof msg || msg.kind != PLI_DOOR_CALL ||
+    if (n != (ssize_t)sizeof msg || msg.kind != PLI_ACCEPT_CALL ||
         pli_node_find(&boot->node, msg.proc) == NULL || msg.lane >= PLI_NODE_N_LANE ||
         msg.to_lane >= PLI_NODE_N_LANE || msg.is_again != 0) {
         close(out->fd);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Speaks the PMI-1 text protocol with the launcher.
 // One line asks and one line answers, over a socket that the launcher left open.
 #include "boot/pmi/pmi.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The launcher's description of who is where: "(vector,(0,2,4),(2,1,3))", blocks of the first host,
-// how many hosts, and processes on each.
+// Reads the launcher's description of which rank is on which host: "(vector,(0,2,4),(2,1,3))",
+// blocks of the first host, how many hosts, and processes on each.
 #ifndef PLI_BOOT_PMI_PMI_MAP_H
 #define PLI_BOOT_PMI_PMI_MAP_H
 

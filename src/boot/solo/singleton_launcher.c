@@ -50,7 +50,7 @@ struct start {
 
 static _Noreturn void run(struct start *s)
 {
-    char *argv[] = { "mpiexec", "--behind", s->spec, s->name, NULL };
+    char *argv[] = { "mpiexec", "--singleton", s->spec, s->name, NULL };
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int i = 0; i < 3; i++) {
         fcntl(s->keep[i], F_SETFD, 0);

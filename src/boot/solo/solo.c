@@ -39,7 +39,7 @@ static enum pli_err add_sets(struct pli_node *node)
                          : err;
 }
 
-// srun that offers no way to meet starts as many worlds as tasks, which nobody wants. (A program
+// srun that offers no way to meet starts as many worlds as tasks, which is never wanted. (A program
 // that a rank starts has other variables of PMI left.)
 static void warn_of_srun(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bootstrap of a process that nobody started: a world of one.
+// The bootstrap of a process that no launcher started: a world of one.
 #ifndef PLI_BOOT_SOLO_SOLO_H
 #define PLI_BOOT_SOLO_SOLO_H
 

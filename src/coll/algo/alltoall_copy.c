@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Makes the copy that an alltoall in place sends.
 // In place, an alltoall sends a packed copy of all it holds.
 #include "coll/algo/alltoall_copy.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A meeting on the board.
+// Barrier on the board of one host.
 #include "coll/board/board.h"
 #include "coll/algorithms.h"
 #include "coll/comm_state.h"

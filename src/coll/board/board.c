@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How members meet on a board: they announce an operation and wait for each other.
+// Lets the members of a board wait for each other: they announce an operation and wait for each
+// other.
 //
 // Flat: each member writes its slot and looks at all others. Central: each member counts itself in,
 // and the last one announces the result; this is what works when members share cores, because each
@@ -31,7 +32,7 @@ static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_
         }
         pli_cpu_relax();
     }
-    for (int i = 0; i < GIVE_WAY && pli_lane_is_crowded() && pli_cpu_give_way(); i++) {
+    for (int i = 0; i < GIVE_WAY && pli_lane_is_oversubscribed() && pli_cpu_give_way(); i++) {
         if (atomic_load_explicit(word, memory_order_acquire) >= want) {
             return true;
         }

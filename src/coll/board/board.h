@@ -27,6 +27,7 @@ struct pli_board {
     int n, me;
     uint32_t kind;      // of the operation under way, for the record of a sleeper
     bool is_flat;       // few members with a core each: each looks at the slots of all others
+    bool is_oversubscribed;    // the ranks of this host outnumber its cores
     bool is_unfinished; // the last operation was left without waiting for the others
     uint64_t seq;       // of the last operation that all members take part in
     uint64_t ring_at, ring_room; // next entry of the ring; entries below may be written

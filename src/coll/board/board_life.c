@@ -28,8 +28,8 @@ enum {
 
 // A board that was left. Its pieces go when all members have left, the board when all pieces are
 // gone: until then members that came late still count on it.
-struct grave {
-    struct grave *next;
+struct ended_board {
+    struct ended_board *next;
     struct pli_board_wire *w;
     uint64_t n;
     int me;
@@ -38,9 +38,9 @@ struct grave {
 };
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static struct grave *graves; // guarded by guard
+static struct ended_board *ended_boards; // guarded by guard
 
-static void give_pieces(struct grave *g)
+static void give_pieces(struct ended_board *g)
 {
     pli_arena_give(g->window);
     pli_arena_give(g->stream);
@@ -52,7 +52,8 @@ static void give_pieces(struct grave *g)
 
 // Whether all members have come so far, or died; n: how many count themselves, which is the last
 // they do at the board.
-static bool have_all(const struct grave *g, const _Atomic uint64_t *n, enum pli_board_stage stage)
+static bool have_all(const struct ended_board *g, const _Atomic uint64_t *n,
+                     enum pli_board_stage stage)
 {
     uint64_t n_come = 0;
     bool have = atomic_load_explicit(n, memory_order_acquire) == g->n;
@@ -71,7 +72,7 @@ static bool have_all(const struct grave *g, const _Atomic uint64_t *n, enum pli_
 }
 
 // Whether nothing is left to do here.
-static bool is_over(struct grave *g)
+static bool is_over(struct ended_board *g)
 {
     if (!g->has_given && have_all(g, &g->w->n_left, PLI_BOARD_LEFT)) {
         give_pieces(g); // the board of another process may be gone from here on
@@ -89,9 +90,9 @@ static bool is_over(struct grave *g)
 static void sweep(void)
 {
     pthread_mutex_lock(&guard);
-    struct grave **at = &graves;
+    struct ended_board **at = &ended_boards;
     while (*at != NULL) {
-        struct grave *g = *at;
+        struct ended_board *g = *at;
         if (is_over(g)) {
             *at = g->next;
             free(g);
@@ -104,9 +105,9 @@ static void sweep(void)
 
 void pli_board_life_clone(void)
 {
-    while (graves != NULL) {
-        struct grave *g = graves;
-        graves = g->next;
+    while (ended_boards != NULL) {
+        struct ended_board *g = ended_boards;
+        ended_boards = g->next;
         free(g);
     }
 }
@@ -116,14 +117,14 @@ void pli_board_life_end(struct pli_board *b)
     if (b == NULL) {
         return;
     }
-    struct grave *g = calloc(1, sizeof *g);
+    struct ended_board *g = calloc(1, sizeof *g);
     if (g != NULL) { // else the memory stays taken: better than taken back too early
-        *g = (struct grave){
+        *g = (struct ended_board){
             .w = b->w, .n = (uint64_t)b->n, .me = b->me, .window = b->window, .stream = b->stream
         };
         pthread_mutex_lock(&guard);
-        g->next = graves;
-        graves = g;
+        g->next = ended_boards;
+        ended_boards = g;
         pthread_mutex_unlock(&guard);
     }
     atomic_store_explicit(&b->members[b->me].stage, PLI_BOARD_LEFT, memory_order_release);
@@ -141,7 +142,7 @@ static uint32_t row_of(struct pli_id id)
 // What rank 0 sends to the others: where the board is, and how members meet there.
 struct invitation {
     uint64_t offset;
-    uint64_t is_flat;
+    uint32_t is_flat, is_oversubscribed;
 };
 
 static struct invitation invite(const struct pli_comm *comm, const struct pli_hostmap *hosts)
@@ -154,8 +155,8 @@ static struct invitation invite(const struct pli_comm *comm, const struct pli_ho
     for (int i = 0; w != NULL && i < n_member; i++) {
         w->members[i].proc = pli_group_at(comm->group, hosts->members[i]).proc;
     }
-    bool is_flat = n_member <= FLAT_MAX && !pli_lane_is_crowded();
-    return (struct invitation){ w != NULL ? pli_arena_offset(w) : 0, is_flat };
+    bool is_oversubscribed = pli_lane_is_oversubscribed(), is_flat = n_member <= FLAT_MAX && !is_oversubscribed;
+    return (struct invitation){ w != NULL ? pli_arena_offset(w) : 0, is_flat, is_oversubscribed };
 }
 
 static enum pli_err send_invitation(struct pli_comm *comm, const struct pli_hostmap *hosts, int me,
@@ -255,6 +256,7 @@ struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_ho
     b->n = hosts->n_member;
     b->me = me;
     b->is_flat = inv.is_flat;
+    b->is_oversubscribed = inv.is_oversubscribed;
     b->ring_room = PLI_BOARD_RING;
     b->last_woken = b->only = -1;
     list_boxes(b, lanes, n_row);

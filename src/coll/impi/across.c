@@ -33,7 +33,7 @@ struct pli_impi_coll_plan *pli_across_plan(const struct pli_across_play *p, int 
 {
     struct pli_impi_coll_plan *plan = NULL;
     if (pli_impi_coll_make(p->map, (enum pli_impi_coll_op)op, p->a->comm->rank, p->root,
-                           pli_boot.gate->maxlinear, &plan) != PLI_IMPI_OK) {
+                           pli_boot.gateway->maxlinear, &plan) != PLI_IMPI_OK) {
         pli_sched_no_memory(p->s);
         return NULL;
     }

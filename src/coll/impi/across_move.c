@@ -17,20 +17,21 @@
 // What one rank contributes or gets, in the bytes that count between jobs.
 static bool is_long(MPI_Count count, const struct pli_datatype *type)
 {
-    return count * pli_type_external_each(type) >= pli_boot.gate->xsize;
+    return count * pli_type_external_each(type) >= pli_boot.gateway->xsize;
 }
 
 // The blocks of one job's ranks, ascending, as one message of the root's: in a room of their own
 // unless they lie side by side anyway.
-struct lot {
+struct block_set {
     int *ranks, n;
     void *buf;
     bool is_apart;
 };
 
-static struct lot lot_of(const struct pli_across_play *p, const struct pli_blocks *b, int rank)
+static struct block_set block_set_of(const struct pli_across_play *p, const struct pli_blocks *b,
+                                     int rank)
 {
-    struct lot l = { .ranks = pli_sched_bytes(p->s, (size_t)p->map->size * sizeof *l.ranks) };
+    struct block_set l = { .ranks = pli_sched_bytes(p->s, (size_t)p->map->size * sizeof *l.ranks) };
     for (int i = 0; pli_sched_ok(p->s) && i < p->map->size; i++) {
         if (p->h->host_of[i] == p->h->host_of[rank]) {
             l.ranks[l.n++] = i;
@@ -44,8 +45,8 @@ static struct lot lot_of(const struct pli_across_play *p, const struct pli_block
     return l;
 }
 
-static void copy_lot(struct pli_sched *s, const struct pli_blocks *b, const struct lot *l,
-                     bool is_out)
+static void copy_block_set(struct pli_sched *s, const struct pli_blocks *b,
+                           const struct block_set *l, bool is_out)
 {
     for (int i = 0; l->is_apart && i < l->n; i++) {
         struct pli_block k = pli_blocks_at(b, l->ranks[i]);
@@ -106,9 +107,9 @@ static void gather_root(const struct pli_across_play *p, enum pli_impi_coll_op o
             pli_sched_recv(p->s, to.buf, to.count, to.type, from);
             continue;
         }
-        struct lot l = lot_of(p, b, from);
+        struct block_set l = block_set_of(p, b, from);
         pli_sched_wait(p->s, pli_sched_recv(p->s, l.buf, l.n * b->count, b->type, from));
-        copy_lot(p->s, b, &l, false);
+        copy_block_set(p->s, b, &l, false);
     }
     free(plan);
 }
@@ -158,8 +159,8 @@ static void scatter_root(const struct pli_across_play *p, enum pli_impi_coll_op 
     for (int i = 0; plan != NULL && i < plan->n_step; i++) {
         int to = plan->step[i].rank;
         if (plan->step[i].is_block) {
-            struct lot l = lot_of(p, b, to);
-            copy_lot(p->s, b, &l, true);
+            struct block_set l = block_set_of(p, b, to);
+            copy_block_set(p->s, b, &l, true);
             pli_sched_send(p->s, l.buf, l.n * b->count, b->type, to);
         } else {
             struct pli_block from = pli_blocks_at(b, to);

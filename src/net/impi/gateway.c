@@ -48,7 +48,7 @@ static struct pli_gateway_slot *slot_at(uint64_t offset)
 static enum pli_err connect(struct pli_conn *c, uint64_t proc)
 {
     const struct pli_node *node = &pli_boot.node;
-    if (pli_boot.gate == NULL || (proc & ~(uint64_t)UINT32_MAX) != pli_boot.job ||
+    if (pli_boot.gateway == NULL || (proc & ~(uint64_t)UINT32_MAX) != pli_boot.job ||
         (uint32_t)proc >= pli_boot.n_world || pli_node_find(node, (uint32_t)proc) != NULL) {
         return PLI_ERR_UNSUPPORTED;
     }
@@ -59,7 +59,7 @@ static enum pli_err connect(struct pli_conn *c, uint64_t proc)
     pli_list_init(&g->wait);
     c->net = g;
     pli_shm_peer_init(&c->shm, node, pli_node_agent(node), 0);
-    pli_lane_close_short(c);
+    pli_lane_disable_fastpath(c);
     return PLI_OK;
 }
 
@@ -107,7 +107,7 @@ static bool issue_whole(struct pli_request *r)
         }
         return err != PLI_OK;
     }
-    address(cell, r, PLI_MSG_GATE_SEND);
+    address(cell, r, PLI_MSG_GATEWAY_SEND);
     if (block != NULL) {
         cell->flags |= PLI_MSG_HAS_BLOCK;
         cell->word[1] = pli_shm_block_offset(&r->lane->shm, block);
@@ -129,7 +129,7 @@ static bool issue_offer(struct pli_request *r)
     if (cell == NULL) {
         return false;
     }
-    address(cell, r, PLI_MSG_GATE_OFFER);
+    address(cell, r, PLI_MSG_GATEWAY_OFFER);
     cell->word[1] = (uint64_t)pli_type_external_each(r->type);
     pli_shm_publish(&r->conn->shm, cell, pos);
     return true;
@@ -154,7 +154,7 @@ static void start(struct pli_request *r)
         r->count = 0; // the others of a collective operation wait for it, and fail as it is empty
         r->err = PLI_ERR_CONVERSION;
     }
-    if (r->item.tag > pli_boot.gate->tag_ub && (r->item.context & 3) == PLI_CHAN_P2P) {
+    if (r->item.tag > pli_boot.gateway->tag_ub && (r->item.context & 3) == PLI_CHAN_P2P) {
         pli_request_complete(r, PLI_ERR_TAG);
         return;
     }
@@ -191,7 +191,8 @@ static void retry(struct pli_conn *c)
 // these even if all was written before (elements larger than a packet are written whole).
 static bool awaits_match(const struct pli_request *send)
 {
-    return (send->flags & PLI_REQ_SYNC) != 0 || pli_external32_size(send) > pli_boot.gate->datalen;
+    return (send->flags & PLI_REQ_SYNC) != 0 ||
+           pli_external32_size(send) > pli_boot.gateway->datalen;
 }
 
 // A send is over when all was written and nothing names the request any more.
@@ -222,7 +223,7 @@ static bool write_some(struct pli_request *send, uint64_t upto)
     }
     enum pli_err err = pli_external32_out(send, base, upto);
     send->err = (int16_t)(send->err == PLI_OK ? err : send->err);
-    pli_lane_note(send->conn, PLI_MSG_GATE_MORE, send->remote, send->moved, 0);
+    pli_lane_note(send->conn, PLI_MSG_GATEWAY_MORE, send->remote, send->moved, 0);
     return true;
 }
 
@@ -304,8 +305,8 @@ static struct pli_conn *conn_of(struct pli_lane *lane, uint32_t proc)
 static void take_whole(struct pli_request *recv, struct pli_conn *from, uint64_t id,
                        const void *data, uint64_t size)
 {
-    if (id != 0) { // somebody waits for the match
-        pli_lane_note(from, PLI_MSG_GATE_ACCEPT, id, 0, 0);
+    if (id != 0) { // the sender waits for the match
+        pli_lane_note(from, PLI_MSG_GATEWAY_ACCEPT, id, 0, 0);
     }
     recv->moved = 0;
     pli_external32_in(recv, data, size, size);
@@ -318,10 +319,10 @@ static void take_heap(struct pli_request *recv, struct pli_conn *from, uint64_t 
     recv->moved = 0;
     recv->conn = from;
     recv->remote = offset;
-    pli_lane_note(from, PLI_MSG_GATE_ACCEPT, slot->id, (uint64_t)(uintptr_t)recv, 0);
+    pli_lane_note(from, PLI_MSG_GATEWAY_ACCEPT, slot->id, (uint64_t)(uintptr_t)recv, 0);
     uint64_t id = slot->id, here = slot->here, size = slot->size;
     if (pli_external32_in(recv, (const char *)(slot + 1), here, size)) {
-        pli_lane_note(from, PLI_MSG_GATE_DONE, id, 0, 0);
+        pli_lane_note(from, PLI_MSG_GATEWAY_DONE, id, 0, 0);
     }
 }
 
@@ -332,13 +333,13 @@ static void got_part(const struct pli_shm_cell *cell)
     struct pli_conn *from = recv->conn;
     uint64_t id = slot->id;
     if (pli_external32_in(recv, (const char *)(slot + 1), cell->word[1], slot->size)) {
-        pli_lane_note(from, PLI_MSG_GATE_DONE, id, 0, 0);
+        pli_lane_note(from, PLI_MSG_GATEWAY_DONE, id, 0, 0);
     }
 }
 
 static void take(struct pli_request *recv, struct pli_unexpected *p)
 {
-    if (p->kind == PLI_MSG_GATE_HEAP) {
+    if (p->kind == PLI_MSG_GATEWAY_HEAP) {
         uint64_t offset;
         memcpy(&offset, p->data, sizeof offset);
         take_heap(recv, p->conn, offset);
@@ -361,7 +362,7 @@ static const void *data_of(struct pli_lane *lane, const struct pli_shm_cell *cel
 
 static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pli_shm_cell *cell)
 {
-    bool is_heap = cell->kind == PLI_MSG_GATE_HEAP;
+    bool is_heap = cell->kind == PLI_MSG_GATEWAY_HEAP;
     struct pli_unexpected *p = pli_unexpected_of(ep, conn_of(lane, cell->src_proc), cell,
                                                  is_heap ? sizeof cell->word[1] : cell->size);
     p->is_external = true;
@@ -396,7 +397,7 @@ static void got_message(struct pli_lane *lane, const struct pli_shm_cell *cell)
     recv->state &= (uint16_t)~PLI_REQ_POSTED;
     recv->source = cell->src_rank;
     recv->tag = cell->tag;
-    if (cell->kind == PLI_MSG_GATE_HEAP) {
+    if (cell->kind == PLI_MSG_GATEWAY_HEAP) {
         take_heap(recv, from, cell->word[1]);
         return;
     }
@@ -417,40 +418,40 @@ static void got_unsend(struct pli_lane *lane, const struct pli_shm_cell *cell)
     struct pli_match_item *i = ep != NULL ? ep->match.arrival.last : NULL;
     for (; i != NULL; i = i->older) {
         struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
-        if (p->kind >= PLI_MSG_GATE_MSG && p->pid == proc && p->address == cell->word[0]) {
+        if (p->kind >= PLI_MSG_GATEWAY_MSG && p->pid == proc && p->address == cell->word[0]) {
             uint64_t id = p->remote;
             pli_match_take(&ep->match, i);
             pli_unexpected_destroy(p);
-            pli_lane_note(from, PLI_MSG_GATE_UNSENT, cell->word[0], id, (uint64_t)proc << 1 | 1);
+            pli_lane_note(from, PLI_MSG_GATEWAY_UNSENT, cell->word[0], id, (uint64_t)proc << 1 | 1);
             return;
         }
     }
-    pli_lane_note(from, PLI_MSG_GATE_UNSENT, cell->word[0], 0, (uint64_t)proc << 1);
+    pli_lane_note(from, PLI_MSG_GATEWAY_UNSENT, cell->word[0], 0, (uint64_t)proc << 1);
 }
 
 static bool hear(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_request *send = (struct pli_request *)(uintptr_t)cell->word[0];
     switch (cell->kind) {
-    case PLI_MSG_GATE_MSG:
-    case PLI_MSG_GATE_HEAP:
+    case PLI_MSG_GATEWAY_MSG:
+    case PLI_MSG_GATEWAY_HEAP:
         got_message(lane, cell);
         break;
-    case PLI_MSG_GATE_ROOM:
+    case PLI_MSG_GATEWAY_ROOM:
         got_room(cell);
         break;
-    case PLI_MSG_GATE_MATCHED:
+    case PLI_MSG_GATEWAY_MATCHED:
         got_match(lane, send);
         break;
-    case PLI_MSG_GATE_GONE:
+    case PLI_MSG_GATEWAY_GONE:
         break; // it has woken us; what may be written is, in this poll
-    case PLI_MSG_GATE_CANCELLED:
+    case PLI_MSG_GATEWAY_CANCELLED:
         got_cancelled(send, cell->word[1] != 0);
         break;
-    case PLI_MSG_GATE_PART:
+    case PLI_MSG_GATEWAY_PART:
         got_part(cell);
         break;
-    case PLI_MSG_GATE_UNSEND:
+    case PLI_MSG_GATEWAY_UNSEND:
         got_unsend(lane, cell);
         break;
     default:
@@ -462,17 +463,17 @@ static bool hear(struct pli_lane *lane, const struct pli_shm_cell *cell)
 // Tell the agent that this process has finalized.
 static void finalize(void)
 {
-    if (pli_boot.gate == NULL) {
+    if (pli_boot.gateway == NULL) {
         return;
     }
     struct pli_lane *lane = pli_proc.lanes[0];
-    const struct pli_gateway *g = pli_boot.gate;
+    const struct pli_gateway *g = pli_boot.gateway;
     uint32_t far = g->clients[g->client].first > 0 ? 0 : g->clients[g->client].n; // any of them
     if (far >= pli_boot.n_world) {
-        return; // nobody else takes part
+        return; // no other process takes part
     }
     pli_lock_take(&lane->lock);
-    pli_lane_note(conn_of(lane, far), PLI_MSG_GATE_BYE, 0, 0, 0);
+    pli_lane_note(conn_of(lane, far), PLI_MSG_GATEWAY_BYE, 0, 0, 0);
     pli_lock_drop(&lane->lock);
 }
 
@@ -484,7 +485,7 @@ static void cancel(struct pli_request *r)
         pli_request_complete(r, PLI_OK);
     } else {
         r->state |= PLI_REQ_CANCELLING;
-        pli_lane_note(r->conn, PLI_MSG_GATE_CANCEL, (uint64_t)(uintptr_t)r, 0, 0);
+        pli_lane_note(r->conn, PLI_MSG_GATEWAY_CANCEL, (uint64_t)(uintptr_t)r, 0, 0);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Other jobs on this host. Their memory is mapped when one of their processes is first met; then
-// messages to and from them go through it as through the own. Each job knows another by a small
+// messages to and from them go through it as through this job's. Each job knows another by a small
 // number; messages that come from there bear it, so that blocks are found in the right memory.
 #ifndef PLI_NET_OTHER_JOB_H
 #define PLI_NET_OTHER_JOB_H
@@ -15,8 +15,9 @@
 struct pli_other_job {
     uint64_t job; // upper half of its ids
     struct pli_node node;
-    uint32_t mine;                // the number this job has over there
-    struct pli_other_job *before; // who had the number until then; kept, see leave() of other_job.c
+    uint32_t mine; // the number this job has over there
+    struct pli_other_job
+        *before; // the job that had the number until then; kept, see leave() of other_job.c
 };
 
 // How to find a job: said in names of ports and over sockets.
@@ -30,10 +31,10 @@ struct pli_other_job_name {
 // locked. Start-up only.
 void pli_other_job_on_end(bool (*forget)(uint64_t job));
 
-// This job's. PLI_ERR_OTHER: nobody keeps its memory where others could find it.
+// This job's. PLI_ERR_OTHER: its memory is not where others could find it.
 void pli_other_job_self(struct pli_other_job_name *out);
 
-// Make the two jobs known to each other. The own job is fine. Context: no lock held.
+// Make the two jobs known to each other. This job itself is fine. Context: no lock held.
 enum pli_err pli_other_job_meet(const struct pli_other_job_name *name);
 
 // A job that some process of this one has met, NULL: none, or it is gone. Context: any thread.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The slow halves of shared memory: layout, exhausted classes, sleeping.
+// The slow parts of messages through shared memory: layout, exhausted classes, waking.
 #include "net/shm/shm.h"
 #include "base/cpu.h"
 
@@ -114,7 +114,7 @@ void pli_shm_wake_slow(struct pli_shm_mailbox *box)
     if (how == PLI_SHM_BY_FUTEX) {
         atomic_fetch_add_explicit(&box->wakes, 1, memory_order_release);
         pli_futex_wake(&box->wakes, INT_MAX, false);
-    } else if (how == PLI_SHM_BY_BELL) {
+    } else if (how == PLI_SHM_BY_SOCKET) {
         pli_wake_sock_send(box);
     } else if (how == PLI_SHM_BY_EVENT) {
         uint64_t one = 1;

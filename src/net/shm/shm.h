@@ -26,7 +26,7 @@ struct pli_shm {
     } class[PLI_SHM_N_CLASS];
 };
 
-// The writer's view of somebody's mailbox.
+// A writer's view of another process's mailbox.
 struct pli_shm_peer {
     struct pli_shm_mailbox *box;
     uint64_t head;           // as last read
@@ -44,11 +44,11 @@ void pli_shm_peer_init(struct pli_shm_peer *p, const struct pli_node *node, uint
 void pli_shm_peer_none(struct pli_shm_peer *p);
 
 void pli_shm_wake_slow(struct pli_shm_mailbox *box) __attribute__((cold));
-// Wake all who sleep on this host. Context: any process of the job, and the launcher.
+// Wake all processes that sleep on this host. Context: any process of the job, and the launcher.
 void pli_shm_wake_node(const struct pli_node *node) __attribute__((cold));
-extern int pli_shm_wake_fd; // wakes who sleeps by an eventfd
+extern int pli_shm_wake_fd; // wakes readers that sleep on an eventfd
 bool pli_shm_refresh(struct pli_shm_peer *p, uint64_t tail) __attribute__((cold));
-// Whether the reader has read all that anybody has written to it.
+// Whether the reader has read all that was written to it.
 bool pli_shm_is_drained(const struct pli_shm_peer *p) __attribute__((cold));
 
 // A free block with room for len bytes, or NULL. Largest: PLI_SHM_BLOCK_MAX.
@@ -96,8 +96,8 @@ static inline void pli_shm_block_done(struct pli_shm_block *b)
 }
 
 // Wake the reader if it sleeps. A writer calls it after its cell is visible. No fence stands
-// between the two: who goes to sleep makes every writer's core pass one (membarrier), because a
-// fence here would cost each message the time of a cache miss.
+// between the two: a reader that goes to sleep makes every writer's core pass one (membarrier),
+// because a fence here would cost each message the time of a cache miss.
 static inline void pli_shm_wake(struct pli_shm_mailbox *box)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -109,7 +109,7 @@ static inline void pli_shm_wake(struct pli_shm_mailbox *box)
     }
 }
 
-// The writer is about to fill no place any more. Who sees that sees the place full.
+// The writer is about to fill no place any more. A process that sees this sees the place full.
 static inline void pli_shm_unclaim(struct pli_shm_peer *p)
 {
     if (__builtin_expect(p->claim != NULL, 0)) {
@@ -117,13 +117,13 @@ static inline void pli_shm_unclaim(struct pli_shm_peer *p)
     }
 }
 
-// Claim a place in somebody's mailbox, NULL: it is full. To be filled, all but seq, and published.
+// Claim a place in a mailbox, NULL: it is full. To be filled, all but seq, and published.
 static inline struct pli_shm_cell *pli_shm_claim(struct pli_shm_peer *p, uint64_t *pos_out)
 {
     struct pli_shm_mailbox *box = p->box;
     if (__builtin_expect(p->claim != NULL, 0)) {
         atomic_store_explicit(p->claim, p->number, memory_order_relaxed);
-        atomic_thread_fence(memory_order_release); // who sees the place taken sees that
+        atomic_thread_fence(memory_order_release); // a process that sees the place taken sees this
     }
     uint64_t tail = atomic_load_explicit(&box->tail, memory_order_relaxed);
     do {
@@ -146,7 +146,7 @@ static inline void pli_shm_publish(struct pli_shm_peer *p, struct pli_shm_cell *
     pli_shm_wake(p->box);
 }
 
-// Whether there is room in somebody's mailbox, now.
+// Whether there is room in a mailbox, now.
 static inline bool pli_shm_has_room(struct pli_shm_peer *p)
 {
     uint64_t tail = atomic_load_explicit(&p->box->tail, memory_order_relaxed);
@@ -170,7 +170,7 @@ static inline void pli_shm_next(struct pli_shm *s)
     }
 }
 
-// Somebody has claimed the next place and not filled it.
+// A writer has claimed the next place and not filled it.
 static inline bool pli_shm_has_hole(struct pli_shm *s)
 {
     return pli_shm_peek(s) == NULL &&

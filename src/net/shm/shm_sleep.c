@@ -13,8 +13,8 @@
 _Atomic bool pli_shm_must_fence;
 static _Atomic bool is_refused_late; // sleepers were served without a fence before
 
-// Have the kernel make this process pass a barrier whenever a neighbour goes to sleep. A filter for
-// system calls may forbid that to this process and not to its neighbours.
+// Have the kernel make this process pass a barrier whenever another process of the host goes to
+// sleep. A filter for system calls may forbid that to this process and not to the others.
 PLI_START void pli_shm_sleep_init(void)
 {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0 ||
@@ -44,8 +44,8 @@ int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how)
     return wakes;
 }
 
-// Whether to call it is this process's own affair: that a mailbox asks for fences may be for the
-// sake of one of its writers, and the others count on the barrier.
+// This process alone decides whether it needs the barrier: a mailbox may ask for fences because of
+// one of its writers, and the others count on the barrier.
 bool pli_shm_order(void)
 {
     if (!atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed) &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleeping at a mailbox. Who writes to it wakes its reader, see shm.h.
+// Lets a thread sleep at a mailbox; a process that writes to it wakes the thread, see shm.h.
 #ifndef PLI_NET_SHM_SLEEP_H
 #define PLI_NET_SHM_SLEEP_H
 
@@ -12,9 +12,9 @@ struct pli_shm;
 
 // Going to sleep at some of my mailboxes: announce at each, then order once for all of them; look
 // once more at what one waits for, then sleep while box->wakes is what announce returned, or until
-// the bell rings, and retract. Several threads may sleep at one mailbox: `asleep` can be set anew
-// by one when another has been woken and does not know it yet, which the number of wakes tells it.
-// Context of announce and retract: one thread at a time.
+// the wake socket is readable, and retract. Several threads may sleep at one mailbox: `asleep` can
+// be set anew by one when another has been woken and does not know it yet, which the number of
+// wakes tells it. Context of announce and retract: one thread at a time.
 int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
 // False: the kernel has begun to refuse it after writers had counted on it (a filter for system
 // calls that the program has installed), so one must not sleep for long.

@@ -51,13 +51,13 @@ _Static_assert(sizeof(struct pli_shm_block) == 64, "data begins on a line of its
 struct pli_shm_mailbox {
     _Alignas(128) _Atomic uint64_t tail; // next position to claim; writers
     _Alignas(128) _Atomic uint64_t head; // positions below are free again; reader
-    _Alignas(128) _Atomic int asleep;    // enum pli_shm_sleep; who writes wakes the reader
+    _Alignas(128) _Atomic int asleep;    // enum pli_shm_sleep; a writer wakes the reader
     _Atomic int is_full;                 // the reader holds too much: send nothing unasked
     _Atomic int needs_fence;             // the reader or a writer has no membarrier
-    _Atomic int wakes;                   // how often somebody was woken: futex of the sleepers
-    uint32_t n_bell;                     // bytes of the name of the reader's bell
-    char bell[16];                       // see PLI_SHM_BY_BELL
-    uint64_t bell_key;                   // what a ring of it bears
+    _Atomic int wakes;                   // how often sleepers were woken: their futex
+    uint32_t n_wake_name;                // bytes of the name of the reader's wake socket
+    char wake_name[16];                  // see PLI_SHM_BY_SOCKET
+    uint64_t wake_key;                   // what a datagram to it must hold
     _Alignas(128) struct pli_shm_cell cells[PLI_SHM_N_CELL];
 };
 _Static_assert(sizeof(struct pli_shm_mailbox) <= 128 * 1024, "the outbox begins at 128 KiB");
@@ -67,9 +67,9 @@ enum { PLI_SHM_OUTBOX = 128 * 1024 };
 // How the reader sleeps, if it does.
 enum pli_shm_sleep {
     PLI_SHM_AWAKE = 0,
-    PLI_SHM_BY_FUTEX = 1, // on the number of wakes
-    PLI_SHM_BY_BELL = 2,  // on descriptors: a datagram with its key to its abstract address
-    PLI_SHM_BY_EVENT = 3  // on descriptors: the eventfd that all processes of the host have
+    PLI_SHM_BY_FUTEX = 1,  // on the number of wakes
+    PLI_SHM_BY_SOCKET = 2, // on descriptors: a datagram with its key to its abstract address
+    PLI_SHM_BY_EVENT = 3   // on descriptors: the eventfd that all processes of the host have
 };
 
 // The number of a mailbox of this host, never 0.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bell of a mailbox: a datagram socket whose name and key are in the mailbox. A filter in the
-// kernel drops every datagram that does not bear the key, so processes of other users, who can
-// guess the name but cannot read the mailbox, neither wake its owner nor fill the socket.
+// The wake socket of a mailbox: a datagram socket whose name and key are in the mailbox. A filter
+// in the kernel drops every datagram that does not bear the key, so processes of other users, which
+// can guess the name but cannot read the mailbox, neither wake its owner nor fill the socket.
 #include "net/shm/wake_sock.h"
 
 #include "base/log.h"
@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static _Atomic int ringer = -1; // the socket this process rings bells with
+static _Atomic int sender = -1; // the socket that this process sends from
 
 // Load both words of the key, compare; a datagram that is too short ends in the first load.
 static bool set_filter(int fd, uint64_t key)
@@ -45,13 +45,13 @@ static bool tell(struct pli_shm_mailbox *box, int fd, uint64_t key)
         return false;
     }
     size_t n = len - offsetof(struct sockaddr_un, sun_path);
-    if (n > sizeof box->bell) {
+    if (n > sizeof box->wake_name) {
         errno = ENAMETOOLONG;
         return false;
     }
-    memcpy(box->bell, a.sun_path, n);
-    box->n_bell = (uint32_t)n;
-    box->bell_key = key;
+    memcpy(box->wake_name, a.sun_path, n);
+    box->n_wake_name = (uint32_t)n;
+    box->wake_key = key;
     return true;
 }
 
@@ -65,13 +65,13 @@ int pli_wake_sock_open(struct pli_shm *s)
         if (!set_filter(fd, key) && atomic_exchange(&has_said, 1) == 0) {
             pli_log(PLI_WARN,
                     "shm: this system has no filters for sockets (%s); other users of "
-                    "the host can wake sleeping ranks for nothing",
+                    "the host can wake sleeping ranks",
                     strerror(errno));
         }
         if (bind(fd, (struct sockaddr *)&any, sizeof any.sun_family) == 0 &&
             tell(s->box, fd, key)) {
             int none = -1;
-            atomic_compare_exchange_strong(&ringer, &none, fd);
+            atomic_compare_exchange_strong(&sender, &none, fd);
             return fd;
         }
     }
@@ -85,48 +85,48 @@ int pli_wake_sock_open(struct pli_shm *s)
 
 void pli_wake_sock_drop(int fd)
 {
-    atomic_compare_exchange_strong(&ringer, &fd, -1);
+    atomic_compare_exchange_strong(&sender, &fd, -1);
 }
 
-// Who has no bell of its own, an agent say, rings with a socket made for it.
-static int ringer_fd(void)
+// A process without a wake socket, such as an agent, sends from a socket made for it.
+static int sender_fd(void)
 {
-    int fd = atomic_load_explicit(&ringer, memory_order_relaxed), none = -1;
+    int fd = atomic_load_explicit(&sender, memory_order_relaxed), none = -1;
     if (fd >= 0) {
         return fd;
     }
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && !atomic_compare_exchange_strong(&ringer, &none, fd)) {
+    if (fd >= 0 && !atomic_compare_exchange_strong(&sender, &none, fd)) {
         close(fd);
         fd = none;
     }
     return fd;
 }
 
-static bool send_ring(int fd, const struct sockaddr_un *to, size_t n_name, uint64_t key)
+static bool send_wake(int fd, const struct sockaddr_un *to, size_t n_name, uint64_t key)
 {
     return sendto(fd, &key, sizeof key, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to,
                   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n_name)) >= 0;
 }
 
-// A bell whose owner is gone needs no ring, and neither does one that is full of them. But the
-// kernel says the same when too many rings of this process lie unread in the bells of others, which
-// are stopped perhaps. A socket that has sent nothing tells the two apart. When there is none to be
-// had the ring is lost, and the sleeper looks by itself after PLI_WAKE_SOCK_NS.
+// A socket whose owner is gone needs no datagram, and neither does one that is full of them. But
+// the kernel returns the same error when too many datagrams of this process lie unread in the
+// sockets of others, which may be stopped. A socket that has sent nothing tells the two apart. When
+// none can be made the datagram is lost, and the sleeper looks by itself after PLI_WAKE_SOCK_NS.
 void pli_wake_sock_send(const struct pli_shm_mailbox *box)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };
-    uint32_t n = box->n_bell;
-    if (n > sizeof box->bell) {
+    uint32_t n = box->n_wake_name;
+    if (n > sizeof box->wake_name) {
         return;
     }
-    memcpy(a.sun_path, box->bell, n);
-    if (send_ring(ringer_fd(), &a, n, box->bell_key) || (errno != EAGAIN && errno != ENOBUFS)) {
+    memcpy(a.sun_path, box->wake_name, n);
+    if (send_wake(sender_fd(), &a, n, box->wake_key) || (errno != EAGAIN && errno != ENOBUFS)) {
         return;
     }
     int fresh = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fresh >= 0) {
-        send_ring(fresh, &a, n, box->bell_key);
+        send_wake(fresh, &a, n, box->wake_key);
         close(fresh);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wake socket of a mailbox: writers send it a datagram to wake the reader, which sleeps in poll.
+// The wake socket of a mailbox: writers send it a datagram to wake the reader, which sleeps in
+// poll.
 #ifndef PLI_NET_WAKE_SOCK_H
 #define PLI_NET_WAKE_SOCK_H
 

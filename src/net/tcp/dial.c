@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Connects to another process.
 // One address after the other: connect, open, reply, join.
 #include "net/tcp/dial.h"
 
@@ -28,8 +29,8 @@ enum {
     NEAR_PER_US = 10240,     // and so many for each microsecond that an answer takes
     PAUSE_LEAST_MS = 20,     // before another try with one that was overrun with calls,
     PAUSE_MOST_MS = 2000,
-    OVERRUN = 4,         // and for so many times the usual patience
-    AWAY_NS = 2000000000 // between two steps: the caller was elsewhere, and the other end gave up
+    OVERRUN = 4,           // and for so many times the usual patience
+    ABSENT_NS = 2000000000 // between two steps: the caller was elsewhere, and the other end gave up
 };
 
 enum state { S_CONNECTING, S_ASKING, S_PAUSED };
@@ -42,7 +43,7 @@ struct pli_dial {
     uint64_t seen;      // the last step
     uint32_t round;     // see pli_sock_round
     bool is_stale;      // there was a long time between two steps with this connection
-    bool is_dropped;    // the other end hung up before it knew who we are
+    bool is_dropped;    // the other end closed the connection before it knew this process
     uint64_t dropped;   // it did so for the first time
     uint32_t n_dropped; // how often it has
     int order[PLI_NODE_N_ADDR], n_addr, at; // addresses to try; the one being tried
@@ -95,7 +96,7 @@ void pli_dial_end(int fd)
     pli_sock_close(fd);
 }
 
-// Who watches the descriptor must cease before it is closed.
+// The descriptor must not be watched any more when it is closed.
 static void drop(struct pli_dial *d)
 {
     if (d->fd >= 0) {
@@ -124,12 +125,12 @@ static void give_up(struct pli_dial *d, const char *why)
     d->n_dropped = 0;
 }
 
-// A listener with too many callers hangs up on some of them. They call again, later each time.
-// False: it has done so for too long, or something else has failed.
+// A listener with too many callers closes some of their connections. They try again, later each
+// time. False: it has done so for too long, or something else has failed.
 static bool pause_calling(struct pli_dial *d, uint64_t now)
 {
     d->dropped = d->n_dropped == 0 ? now : d->dropped;
-    if (!d->is_dropped || now - d->dropped > OVERRUN * d->call.patience_ns) {
+    if (!d->is_dropped || now - d->dropped > OVERRUN * d->call.timeout_ns) {
         return false;
     }
     uint32_t ms = d->n_dropped < 7 ? (uint32_t)PAUSE_LEAST_MS << d->n_dropped : PAUSE_MOST_MS;
@@ -159,7 +160,7 @@ static bool begin(struct pli_dial *d)
         d->state = S_CONNECTING;
         d->n = 0;
         d->seen = pli_clock_ns();
-        d->until = d->seen + d->call.patience_ns;
+        d->until = d->seen + d->call.timeout_ns;
         d->is_stale = d->is_dropped = false;
         d->round = pli_sock_round();
         d->fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -227,8 +228,8 @@ uint64_t pli_dial_until(const struct pli_dial *d)
     return is_at_leisure(d) ? UINT64_MAX : d->until;
 }
 
-// A host that is gone is known although nobody hurries: the greeting is all that can be under way,
-// so that it is not taken means just that. 0: as ever.
+// A host that is gone is noticed although no timeout has passed: the handshake is all that can be
+// under way, so that it is not taken means just that. 0: as ever.
 static void set_limit(int fd, uint64_t ns)
 {
     unsigned ms = (unsigned)(ns / 1000000);
@@ -263,8 +264,8 @@ static const char *open_up(struct pli_dial *d)
     int yes = 1;
     setsockopt(d->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     if (d->call.is_slow) {
-        pli_dial_tune(d->fd, (int)(d->call.patience_ns / 1000000000u));
-        set_limit(d->fd, d->call.patience_ns);
+        pli_dial_tune(d->fd, (int)(d->call.timeout_ns / 1000000000u));
+        set_limit(d->fd, d->call.timeout_ns);
     }
     if (pli_handshake_open(&d->open) != PLI_OK) {
         return "no random numbers";
@@ -289,7 +290,7 @@ static const char *join(struct pli_dial *d)
     }
     if (has_ended(d->fd)) { // what is sent now would be lost
         d->is_dropped = true;
-        return "it hung up";
+        return "it closed the connection";
     }
     struct pli_handshake_join j = { .from = d->call.from,
                                     .to = d->call.to,
@@ -330,7 +331,7 @@ static enum pli_err try_one(struct pli_dial *d, const char **why_out)
         return PLI_AGAIN;
     }
     if (n <= 0) {
-        *why_out = n == 0 ? "it hung up" : strerror(errno);
+        *why_out = n == 0 ? "it closed the connection" : strerror(errno);
         d->is_dropped = n == 0 || errno == ECONNRESET;
         return PLI_ERR_OTHER;
     }
@@ -356,7 +357,7 @@ static const char *failure(struct pli_dial *d, enum pli_err *err, uint64_t now)
 }
 
 // A checkpoint has ended what was begun, and hosts may be other ones.
-static void begin_anew(struct pli_dial *d)
+static void restart(struct pli_dial *d)
 {
     drop(d);
     d->at = 0;
@@ -377,13 +378,13 @@ static enum pli_err begin_or_fail(struct pli_dial *d)
 static enum pli_err step(struct pli_dial *d)
 {
     if (d->round != pli_sock_round()) {
-        begin_anew(d);
+        restart(d);
         return begin_or_fail(d);
     }
     // A program that computes for long between two MPI calls has not been waiting, and the other
     // end will not wait for it.
     uint64_t now = pli_clock_ns(), away = now - d->seen;
-    if (away > AWAY_NS) {
+    if (away > ABSENT_NS) {
         d->until += away;
         d->is_stale = true;
     }

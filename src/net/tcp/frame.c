@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Checks the heads of frames.
 // Every number that comes from outside is looked at here, or when it is used: endpoints and ids
 // are looked up and may be unknown, and ranks and tags are compared and no more.
 #include "net/tcp/frame.h"
@@ -23,15 +24,15 @@ static const char *check_message(const struct pli_frame *f)
         return f->len != 0 ? "an offer with data" : NULL;
     }
     if (f->len > PLI_FRAME_EAGER_MAX) {
-        return "more data than anybody may send unasked";
+        return "more data than may be sent unasked";
     }
-    return f->len != f->size ? "two sizes that differ" : NULL;
+    return f->len != f->size ? "a size that does not match its data" : NULL;
 }
 
 const char *pli_frame_check(const struct pli_frame *f)
 {
     bool is_message = f->kind >= PLI_MSG_EAGER && f->kind <= PLI_MSG_RTS;
-    if (f->mark != PLI_FRAME_MARK || (f->flags != 0 && !is_message)) {
+    if (f->magic != PLI_FRAME_MAGIC || (f->flags != 0 && !is_message)) {
         return "not a frame";
     }
     switch (f->kind) {
@@ -42,8 +43,8 @@ const char *pli_frame_check(const struct pli_frame *f)
     case PLI_MSG_DATA:
         return f->len == 0 || f->len > PLI_FRAME_DATA_MAX ? "a piece of no size or too large"
                                                           : NULL;
-    case PLI_MSG_WORKER:
-        return f->len > PLI_FRAME_WORKER_MAX ? "an address too long" : NULL;
+    case PLI_MSG_UCX_ADDRESS:
+        return f->len > PLI_FRAME_ADDRESS_MAX ? "an address too long" : NULL;
     case PLI_MSG_CTS:
     case PLI_MSG_ACK:
     case PLI_MSG_UNSEND:
@@ -53,11 +54,11 @@ const char *pli_frame_check(const struct pli_frame *f)
     case PLI_MSG_MERGE:
     case PLI_MSG_MOVE:
     case PLI_MSG_CTS_PIECES:
-    case PLI_MSG_SURE:
-    case PLI_MSG_SURED:
-    case PLI_MSG_AWAY:
-    case PLI_MSG_OVER:
-    case PLI_MSG_MET:
+    case PLI_MSG_UCX_ASK:
+    case PLI_MSG_UCX_SEEN:
+    case PLI_MSG_UCX_LEAVE:
+    case PLI_MSG_UCX_LEFT:
+    case PLI_MSG_UCX_READY:
         return f->len != 0 ? "a note with data" : NULL;
     default:
         return "of an unknown kind"; // others belong to shared memory

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges the heads of frames before anybody believes them.
+// Checks the heads of frames before they are used.
 #ifndef PLI_NET_FRAME_H
 #define PLI_NET_FRAME_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ticket is the place in the lower half and the turn in the upper.
+// Gives ids to requests: the index in the lower half and the generation in the upper.
 #include "net/tcp/reqid.h"
 
 #include <stddef.h>
@@ -27,29 +27,30 @@ uint64_t pli_reqid_give(struct pli_reqid_table *t, struct pli_request *r, struct
     if (t->free == 0 && !grow(t)) {
         return 0;
     }
-    uint32_t place = t->free;
-    struct pli_reqid *it = &t->at[place - 1];
+    uint32_t slot = t->free;
+    struct pli_reqid *it = &t->at[slot - 1];
     t->free = it->next;
     it->request = r;
     it->conn = c;
     it->kind = kind;
-    it->turn++;
+    it->generation++;
     t->n_out++;
-    return (uint64_t)it->turn << 32 | place;
+    return (uint64_t)it->generation << 32 | slot;
 }
 
-static struct pli_reqid *look(const struct pli_reqid_table *t, uint64_t ticket)
+static struct pli_reqid *look(const struct pli_reqid_table *t, uint64_t reqid)
 {
-    uint32_t place = (uint32_t)ticket;
-    struct pli_reqid *it = place >= 1 && place <= t->n ? &t->at[place - 1] : NULL;
-    return it != NULL && it->turn == (uint32_t)(ticket >> 32) && it->kind != PLI_REQID_NONE ? it
-                                                                                            : NULL;
+    uint32_t slot = (uint32_t)reqid;
+    struct pli_reqid *it = slot >= 1 && slot <= t->n ? &t->at[slot - 1] : NULL;
+    return it != NULL && it->generation == (uint32_t)(reqid >> 32) && it->kind != PLI_REQID_NONE
+               ? it
+               : NULL;
 }
 
-struct pli_request *pli_reqid_find(const struct pli_reqid_table *t, uint64_t ticket,
+struct pli_request *pli_reqid_find(const struct pli_reqid_table *t, uint64_t reqid,
                                    const struct pli_conn *c, enum pli_reqid_kind kind)
 {
-    const struct pli_reqid *it = look(t, ticket);
+    const struct pli_reqid *it = look(t, reqid);
     return it != NULL && it->conn == c && it->kind == kind ? it->request : NULL;
 }
 
@@ -61,28 +62,29 @@ struct pli_request *pli_reqid_at(const struct pli_reqid_table *t, uint32_t n,
     return it->kind != PLI_REQID_NONE && it->conn == c ? it->request : NULL;
 }
 
-void pli_reqid_haunt(struct pli_reqid_table *t, uint32_t n)
+void pli_reqid_withdraw(struct pli_reqid_table *t, uint32_t n)
 {
-    t->at[n].kind = PLI_REQID_GHOST;
+    t->at[n].kind = PLI_REQID_WITHDRAWN;
     t->at[n].request = NULL;
     t->n_out--;
 }
 
-bool pli_reqid_is_ghost(const struct pli_reqid_table *t, uint64_t ticket, const struct pli_conn *c)
+bool pli_reqid_is_withdrawn(const struct pli_reqid_table *t, uint64_t reqid,
+                            const struct pli_conn *c)
 {
-    const struct pli_reqid *it = look(t, ticket);
-    return it != NULL && it->conn == c && it->kind == PLI_REQID_GHOST;
+    const struct pli_reqid *it = look(t, reqid);
+    return it != NULL && it->conn == c && it->kind == PLI_REQID_WITHDRAWN;
 }
 
-void pli_reqid_end(struct pli_reqid_table *t, uint64_t ticket)
+void pli_reqid_end(struct pli_reqid_table *t, uint64_t reqid)
 {
-    struct pli_reqid *it = look(t, ticket);
+    struct pli_reqid *it = look(t, reqid);
     if (it != NULL) {
-        t->n_out -= it->kind != PLI_REQID_GHOST;
+        t->n_out -= it->kind != PLI_REQID_WITHDRAWN;
         it->kind = PLI_REQID_NONE;
         it->request = NULL;
         it->next = t->free;
-        t->free = (uint32_t)ticket;
+        t->free = (uint32_t)reqid;
     }
 }
 
@@ -94,7 +96,7 @@ struct pli_request *pli_reqid_reclaim(struct pli_reqid_table *t, const struct pl
         if (it->kind != PLI_REQID_NONE && it->conn == c) {
             struct pli_request *r = it->request;
             *kind_out = it->kind;
-            pli_reqid_end(t, (uint64_t)it->turn << 32 | (i + 1));
+            pli_reqid_end(t, (uint64_t)it->generation << 32 | (i + 1));
             if (r != NULL) {
                 return r;
             }

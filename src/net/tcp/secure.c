@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Encrypts, or signs, what goes over a connection between two ranks.
 // A record is its length, the bytes, and a tag over both and over how many records went before.
 // With "auth" the bytes are covered by the tag and stay as they are; with "encrypt" they are
 // encrypted.

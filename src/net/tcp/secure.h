@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection between two ranks whose bytes are protected (PLIANT_NET_PROTECT): records under the
-// keys of its greeting. Sends and receives as a socket does, without waiting.
+// keys of its handshake. Sends and receives as a socket does, without waiting.
 #ifndef PLI_NET_TCP_SECURE_H
 #define PLI_NET_TCP_SECURE_H
 

@@ -18,7 +18,7 @@ enum pli_err pli_tcp_connect(struct pli_conn *c, uint64_t proc)
         return PLI_ERR_UNSUPPORTED;
     }
     pli_shm_peer_none(&c->shm);
-    pli_lane_close_short(c);
+    pli_lane_disable_fastpath(c);
     return pli_tcp_conn_create(pli_tcp_lane_of(c->lane), c) ? PLI_OK : PLI_ERR_NOMEM;
 }
 
@@ -38,18 +38,18 @@ void pli_tcp_accept(struct pli_request *recv, struct pli_conn *from, uint64_t wa
 {
     (void)address;
     (void)pid;
-    struct pli_tcp_conn *l = from->net;
+    struct pli_tcp_conn *tc = from->net;
     bool is_good = pli_rndv_make_cursor(recv);
     recv->item.seq =
-        is_good && want > 0 ? pli_reqid_give(&l->net->reqids, recv, from, PLI_REQID_RECV) : 0;
+        is_good && want > 0 ? pli_reqid_give(&tc->net->reqids, recv, from, PLI_REQID_RECV) : 0;
     if (!is_good || (want > 0 && recv->item.seq == 0)) {
         pli_lane_note(from, PLI_MSG_CTS, recv->remote, 0, 0);
         pli_rndv_drop_cursor(recv);
         pli_request_complete(recv, PLI_ERR_NOMEM);
         return;
     }
-    l->n_asked += want > 0;
-    bool is_pieces = l->ucx != NULL && recv->cursor != NULL;
+    tc->n_asked += want > 0;
+    bool is_pieces = tc->ucx != NULL && recv->cursor != NULL;
     pli_lane_note(from, is_pieces ? PLI_MSG_CTS_PIECES : PLI_MSG_CTS, recv->remote, recv->item.seq,
                   want);
     if (want == 0) {
@@ -60,11 +60,11 @@ void pli_tcp_accept(struct pli_request *recv, struct pli_conn *from, uint64_t wa
 // What a process that died had sent must be received first, so the connection says when it is over.
 enum pli_err pli_tcp_fate(const struct pli_conn *c, bool has_died, bool is_send)
 {
-    const struct pli_tcp_conn *l = c->net;
+    const struct pli_tcp_conn *tc = c->net;
     if (has_died && is_send) {
         return PLI_ERR_PROC_FAILED;
     }
-    return l->state == PLI_TCP_CONN_DEAD ? l->fate : PLI_OK;
+    return tc->state == PLI_TCP_CONN_DEAD ? tc->fate : PLI_OK;
 }
 
 void pli_tcp_fail_conn(struct pli_conn *c, bool has_died)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The network side of a lane: it watches the connections, takes in those that other processes made,
-// and lets threads sleep on all of them and on the mailbox at once: they wait in the kernel's poll,
-// and a process that writes to their mailbox rings a bell, a datagram socket whose name is in the
-// mailbox (see docs/design/network.md for why).
+// The part of a lane that polls sockets: it watches the connections, accepts those that other
+// processes made, and lets threads sleep on all of them and on the mailbox at once: they wait in
+// the kernel's poll, and a process that writes to their mailbox sends a datagram to the wake
+// socket, whose name is in the mailbox (see docs/design/network.md for why).
 #include "net/tcp/tcp_lane.h"
 
 #include "base/clock.h"
@@ -40,14 +40,15 @@
 
 enum {
     EVENTS = 16,
-    LOOK_ONE = 64,     // polls between two looks at all descriptors, while the only connection is
-    LOOK_MANY = 2,     // looked at by itself; the same while the last active one of many is
-    BARE_AFTER = 256,  // messages in a row from a connection that is then looked at by itself alone
+    LOOK_ONE = 64, // polls between two looks at all descriptors, while the only connection is
+    LOOK_MANY = 2, // looked at by itself; the same while the last active one of many is
+    UNWATCH_AFTER =
+        256,           // messages in a row from a connection that is then looked at by itself alone
     LOOK_UCX = 64,     // the same while messages go by UCX
-    JUDGE_EVERY = 256, // and at the clock
+    CHECK_EVERY = 256, // and at the clock
     SHM_EVERY = 16,    // polls between two looks at any, while shared memory is busy
-    QUICK_SHM = 256,   // looks at the mailbox alone for a message of a neighbour,
-    QUICK_ANY = 8,     // and for one of anybody
+    QUICK_SHM = 256,   // looks at the mailbox alone for a message of a process of this host,
+    QUICK_ANY = 8,     // and for one of any source
     QUICK_EVERY = 64,  // receives, of which one looks at the network in any case
     FILES = 65536,     // descriptors to ask for, and two for each process of a larger job
     STARVED_S = 10,    // for the program to close something, before the job ends
@@ -62,50 +63,50 @@ static struct pli_tcp_lane *of(struct pli_net_lane *base)
 
 bool pli_tcp_lane_watch(struct pli_tcp_lane *net, struct pli_fd_watch *e, uint32_t events)
 {
-    e->is_bare = false;
+    e->is_unwatched = false;
     return pli_epollset_watch(net->set, &e->key, e->fd, events, e);
 }
 
 void pli_tcp_lane_unwatch(struct pli_tcp_lane *net, struct pli_fd_watch *e)
 {
-    e->is_bare = false;
+    e->is_unwatched = false;
     pli_epollset_remove(net->set, &e->key, e->fd);
 }
 
-// To be watched costs a tenth of a microsecond with every packet (bench: hosts_lat). So who gives
-// message after message is taken out, as long as nobody sleeps.
-static void count_hot(struct pli_tcp_lane *net)
+// To be watched costs a tenth of a microsecond with every packet (bench: hosts_lat). So a
+// socket that gives message after message is not watched, as long as no thread sleeps.
+static void count_active(struct pli_tcp_lane *net)
 {
-    struct pli_tcp_sock *s = net->hot;
-    if (++net->n_hot % BARE_AFTER == 0 && s != NULL && !s->watch.is_bare && !s->is_armed &&
-        s->rest == NULL &&
+    struct pli_tcp_sock *s = net->active;
+    if (++net->n_active % UNWATCH_AFTER == 0 && s != NULL && !s->watch.is_unwatched &&
+        !s->is_armed && s->deferred == NULL &&
         atomic_load_explicit(&net->base.lane->n_sleep, memory_order_seq_cst) == 0) {
-        s->watch.is_bare = pli_epollset_pause(net->set, s->watch.key, s->watch.fd);
+        s->watch.is_unwatched = pli_epollset_pause(net->set, s->watch.key, s->watch.fd);
     }
 }
 
 // Have it watched again. Context: lane locked.
-static void cover_hot(struct pli_tcp_lane *net)
+static void watch_active(struct pli_tcp_lane *net)
 {
-    struct pli_tcp_sock *s = net->hot;
-    if (s != NULL && s->watch.is_bare && !pli_tcp_lane_watch(net, &s->watch, EPOLLIN)) {
-        pli_tcp_connect_lose(s->link, "the connection cannot be watched");
+    struct pli_tcp_sock *s = net->active;
+    if (s != NULL && s->watch.is_unwatched && !pli_tcp_lane_watch(net, &s->watch, EPOLLIN)) {
+        pli_tcp_connect_lose(s->owner, "the connection cannot be watched");
     }
 }
 
 void pli_tcp_lane_set_active(struct pli_tcp_lane *net, struct pli_tcp_sock *s)
 {
-    if (net->hot != s) {
-        cover_hot(net);
-        net->hot = s;
-        net->n_hot = 0;
+    if (net->active != s) {
+        watch_active(net);
+        net->active = s;
+        net->n_active = 0;
     }
 }
 
-static void bell_see(struct pli_fd_watch *e, uint32_t events)
+static void ignore_wake(struct pli_fd_watch *e, uint32_t events)
 {
     (void)e;
-    (void)events; // who slept on it empties it
+    (void)events; // the thread that slept on it empties it
 }
 
 static void free_dead(struct pli_tcp_lane *net)
@@ -117,9 +118,9 @@ static void free_dead(struct pli_tcp_lane *net)
     }
 }
 
-// The door. Any lane may find a call for another one there, and passes it on. While no descriptor
-// is free calls wait at the door, which is looked at now and then instead of being watched.
-// Calls for lanes that other threads look after.
+// Connections that other processes made. Any lane may accept one for another lane, and passes it
+// on. While no descriptor is free they wait in the listening socket, which is then polled now and
+// then instead of being watched. Here are those for lanes that other threads look after.
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting {
     struct waiting *next;
@@ -153,14 +154,14 @@ static void pass_on(const struct pli_caller *c)
     }
 }
 
-// No descriptor is free for a call. The program may close some.
+// No descriptor is free for a connection. The program may close some.
 static void starve(struct pli_tcp_lane *net)
 {
     struct pli_boot *boot = pli_proc.boot;
     uint64_t now = pli_clock_ns();
     if (net->starved_ns == 0) {
         net->starved_ns = now;
-        pli_tcp_lane_unwatch(net, &net->door); // it would be ready for ever
+        pli_tcp_lane_unwatch(net, &net->listener); // it would be ready for ever
         pli_log(PLI_WARN,
                 "connections of other ranks wait: this process has all %llu descriptors open that "
                 "it may have; raise the hard limit of open files (ulimit -Hn)",
@@ -176,8 +177,8 @@ static void starve(struct pli_tcp_lane *net)
     }
 }
 
-// Something is at the door. Context: lane locked, as of the next.
-static void see_door(struct pli_fd_watch *e, uint32_t events)
+// The listening socket is ready. Context: lane locked, as of the next.
+static void accept_calls(struct pli_fd_watch *e, uint32_t events)
 {
     struct pli_tcp_lane *net = e->net;
     struct pli_boot *boot = pli_proc.boot;
@@ -190,14 +191,14 @@ static void see_door(struct pli_fd_watch *e, uint32_t events)
             pass_on(&c);
         }
     }
-    net->is_crowded = err == PLI_ERR_PENDING; // then look again soon
+    net->has_backlog = err == PLI_ERR_PENDING; // then look again soon
     if (err == PLI_ERR_NO_SPACE) {
         starve(net);
     } else if (net->starved_ns != 0) {
         net->starved_ns = 0;
         pli_tcp_lane_watch(net, e, EPOLLIN);
     }
-    if ((events & (EPOLLHUP | EPOLLERR)) != 0) { // the launcher is gone, and so are we soon
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) { // the launcher is gone, and this process soon
         pli_tcp_lane_unwatch(net, e);
     }
 }
@@ -223,12 +224,13 @@ static int take_waiting(struct pli_tcp_lane *net)
     return n;
 }
 
-// Take what other lanes' threads found at the door for this one, and what had to wait. How many.
+// Take the connections that threads of other lanes accepted for this one, and those that had to
+// wait. How many.
 static int take_calls(struct pli_tcp_lane *net)
 {
     int n = take_waiting(net);
-    if (pli_sock_has_untaken() || net->starved_ns != 0 || net->is_crowded) {
-        see_door(&net->door, 0);
+    if (pli_sock_has_untaken() || net->starved_ns != 0 || net->has_backlog) {
+        accept_calls(&net->listener, 0);
     }
     return n;
 }
@@ -255,8 +257,8 @@ static int look_at_all(struct pli_tcp_lane *net)
     int done = 0, n = epoll_wait(pli_epollset_fd(net->set), ev, EVENTS, 0);
     for (int i = 0; i < n; i++) {
         struct pli_fd_watch *e = pli_epollset_find(net->set, ev[i].data.u64);
-        if (e != NULL && e->fd >= 0 && e != &net->bell) {
-            e->see(e, ev[i].events);
+        if (e != NULL && e->fd >= 0 && e != &net->wake_sock) {
+            e->ready(e, ev[i].events);
             done++;
         }
     }
@@ -268,15 +270,15 @@ static int push_busy(struct pli_tcp_lane *net)
     int n = 0;
     struct pli_list *at = net->busy.next;
     while (at != &net->busy) {
-        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, busy);
+        struct pli_tcp_conn *tc = PLI_CONTAINER(at, struct pli_tcp_conn, busy);
         at = at->next;
-        n += pli_tcp_conn_push(l);
+        n += pli_tcp_conn_push(tc);
     }
     return n;
 }
 
-// Something that must not wait for long: data to be written, answers to come, calls.
-static bool is_hurried(struct pli_tcp_lane *net)
+// Something that must not wait for long: data to be written, answers to come, connections to make.
+static bool is_urgent(struct pli_tcp_lane *net)
 {
     return !pli_list_is_empty(&net->busy) || net->n_dial > 0 || net->reqids.n_out > 0 ||
            net->n_dying > 0 || atomic_load_explicit(&net->must_look, memory_order_relaxed) != 0;
@@ -286,14 +288,14 @@ static uint32_t spins(struct pli_net_lane *base, const struct pli_comm *comm, in
 {
     struct pli_tcp_lane *net = of(base);
     struct pli_lane *lane = base->lane;
-    if (++net->n_quick % QUICK_EVERY == 0 || is_hurried(net)) {
+    if (++net->n_quick % QUICK_EVERY == 0 || is_urgent(net)) {
         return 0;
     }
     if (source < 0 || source >= comm->n_peer) {
         return QUICK_ANY;
     }
     const struct pli_conn *c = pli_lane_conn(lane, pli_group_at(comm->remote, source));
-    if (c == NULL || c->net != NULL) { // it is no neighbour
+    if (c == NULL || c->net != NULL) { // it is on another host
         return 0;
     }
     net->every = SHM_EVERY;
@@ -317,12 +319,12 @@ static int poll_lane(struct pli_net_lane *base, enum pli_net_poll why)
     if (net->ucx != NULL) {
         n = net->bypass->poll(net, must);
     }
-    if (net->hot != NULL && pli_tcp_recv_read(net->hot) > 0) {
-        count_hot(net);
+    if (net->active != NULL && pli_tcp_recv_read(net->active) > 0) {
+        count_active(net);
         n++;
     }
     net->n_look++;
-    bool is_steady = net->hot != NULL;
+    bool is_steady = net->active != NULL;
     uint32_t every = net->n_sock > 1 ? LOOK_MANY : LOOK_ONE;
     if (net->ucx != NULL && !is_steady && net->bypass->is_steady(net)) {
         is_steady = true;
@@ -335,7 +337,7 @@ static int poll_lane(struct pli_net_lane *base, enum pli_net_poll why)
     if (!pli_list_is_empty(&net->busy)) {
         n += push_busy(net);
     }
-    if (must || net->n_dying > 0 || net->n_look % JUDGE_EVERY == 0) {
+    if (must || net->n_dying > 0 || net->n_look % CHECK_EVERY == 0) {
         pli_tcp_connect_check(net);
     }
     if (!pli_list_is_empty(&net->dead)) {
@@ -344,18 +346,18 @@ static int poll_lane(struct pli_net_lane *base, enum pli_net_poll why)
     return n;
 }
 
-// The bell is another one afterwards, rung once: who wanted to wake us may have had the old name.
-// Its number stays taken.
+// The wake socket is another one afterwards, with one datagram in it: a process that wanted to wake
+// this one may have had the old name. Its descriptor number stays in use.
 static void freeze(struct pli_net_lane *base, bool is_leaving)
 {
     struct pli_tcp_lane *net = of(base);
     if (is_leaving) { // a copy of it in a forked process would keep it there
-        pli_epollset_pause(net->set, net->bell.key, net->bell.fd);
+        pli_epollset_pause(net->set, net->wake_sock.key, net->wake_sock.fd);
     }
     int fd = is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC)
                         : pli_wake_sock_open(&net->base.lane->shm);
-    if (fd < 0 || dup3(fd, net->bell.fd, O_CLOEXEC) < 0) {
-        pli_log(PLI_ERROR, "the bell of a lane cannot be made: %s", strerror(errno));
+    if (fd < 0 || dup3(fd, net->wake_sock.fd, O_CLOEXEC) < 0) {
+        pli_log(PLI_ERROR, "the wake socket of a lane cannot be made: %s", strerror(errno));
         abort();
     }
     close(fd);
@@ -363,7 +365,7 @@ static void freeze(struct pli_net_lane *base, bool is_leaving)
         if (net->ucx != NULL) {
             net->bypass->thawed();
         }
-        pli_tcp_lane_watch(net, &net->bell, EPOLLIN);
+        pli_tcp_lane_watch(net, &net->wake_sock, EPOLLIN);
         atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
         pli_shm_wake(net->base.lane->shm.box);
     }
@@ -372,10 +374,10 @@ static void freeze(struct pli_net_lane *base, bool is_leaving)
 static void hold(struct pli_net_lane *base, bool is_full)
 {
     struct pli_tcp_lane *net = of(base);
-    for (struct pli_list *at = net->links.next; at != &net->links; at = at->next) {
-        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
-        if (l->state == PLI_TCP_CONN_UP || l->state == PLI_TCP_CONN_DIALING) {
-            pli_lane_note(l->conn, PLI_MSG_HOLD, is_full, 0, 0);
+    for (struct pli_list *at = net->conns.next; at != &net->conns; at = at->next) {
+        struct pli_tcp_conn *tc = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+        if (tc->state == PLI_TCP_CONN_UP || tc->state == PLI_TCP_CONN_DIALING) {
+            pli_lane_note(tc->conn, PLI_MSG_HOLD, is_full, 0, 0);
         }
     }
 }
@@ -383,12 +385,12 @@ static void hold(struct pli_net_lane *base, bool is_full)
 static void bye(struct pli_net_lane *base)
 {
     struct pli_tcp_lane *net = of(base);
-    struct pli_list *at = net->links.next;
-    while (at != &net->links) {
-        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+    struct pli_list *at = net->conns.next;
+    while (at != &net->conns) {
+        struct pli_tcp_conn *tc = PLI_CONTAINER(at, struct pli_tcp_conn, at);
         at = at->next;
-        if (l->state == PLI_TCP_CONN_UP) {
-            pli_tcp_conn_note(l, PLI_MSG_BYE, l->ucx != NULL ? net->bypass->bye(l) : 0, 0, 0);
+        if (tc->state == PLI_TCP_CONN_UP) {
+            pli_tcp_conn_note(tc, PLI_MSG_BYE, tc->ucx != NULL ? net->bypass->bye(tc) : 0, 0, 0);
         }
     }
 }
@@ -396,19 +398,19 @@ static void bye(struct pli_net_lane *base)
 // Whether the kernel holds something back for want of room at the other end. What it has sent it
 // sends again if need be, also after this process is gone; waiting for the acknowledgement would
 // cost the 40 ms by which the other end may put it off.
-static bool is_held(const struct pli_tcp_conn *l)
+static bool is_held(const struct pli_tcp_conn *tc)
 {
     int left = 0;
-    return l->out != NULL && ioctl(l->out->watch.fd, SIOCOUTQNSD, &left) == 0 && left > 0;
+    return tc->out != NULL && ioctl(tc->out->watch.fd, SIOCOUTQNSD, &left) == 0 && left > 0;
 }
 
 static bool has_unsent(struct pli_net_lane *base)
 {
     struct pli_tcp_lane *net = of(base);
-    for (struct pli_list *at = net->links.next; at != &net->links; at = at->next) {
-        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
-        if (l->state < PLI_TCP_CONN_LOST && !l->is_gone &&
-            (pli_tcp_conn_has_unsent(l) || is_held(l))) {
+    for (struct pli_list *at = net->conns.next; at != &net->conns; at = at->next) {
+        struct pli_tcp_conn *tc = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+        if (tc->state < PLI_TCP_CONN_LOST && !tc->is_gone &&
+            (pli_tcp_conn_has_unsent(tc) || is_held(tc))) {
             return true;
         }
     }
@@ -419,7 +421,7 @@ static void arm(struct pli_net_lane *base)
 {
     struct pli_tcp_lane *net = of(base);
     pli_lock_take(&net->base.lane->lock);
-    cover_hot(net);
+    watch_active(net);
     for (struct pli_list *at = net->busy.next; at != &net->busy; at = at->next) {
         struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_conn, busy)->out;
         if (s != NULL && !s->is_armed) {
@@ -429,30 +431,31 @@ static void arm(struct pli_net_lane *base)
     pli_lock_drop(&net->base.lane->lock);
 }
 
-static void stir(struct pli_net_lane *base)
+static void wake(struct pli_net_lane *base)
 {
     struct pli_tcp_lane *net = of(base);
-    // Who goes to sleep counts itself and makes all threads pass a barrier before it looks again.
+    // A thread that goes to sleep counts itself and makes all threads pass a barrier before it
+    // looks again.
     atomic_signal_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed)) {
         atomic_thread_fence(memory_order_seq_cst);
     }
     if (atomic_load_explicit(&net->base.lane->n_sleep, memory_order_relaxed) != 0) {
-        atomic_fetch_add_explicit(&net->base.stirs, 1, memory_order_release);
-        pli_futex_wake(&net->base.stirs, INT_MAX, true);
+        atomic_fetch_add_explicit(&net->base.wakes, 1, memory_order_release);
+        pli_futex_wake(&net->base.wakes, INT_MAX, true);
     }
 }
 
-// Somebody rang for all who sleep here, not for the watcher alone.
-static void answer_bell(struct pli_tcp_lane *net)
+// The datagrams were for all threads that sleep here, not for the watcher alone.
+static void drain_wake(struct pli_tcp_lane *net)
 {
     char byte[8];
     int n = 0;
-    while (n < 64 && recv(net->bell.fd, byte, sizeof byte, MSG_DONTWAIT) >= 0) {
+    while (n < 64 && recv(net->wake_sock.fd, byte, sizeof byte, MSG_DONTWAIT) >= 0) {
         n++;
     }
     if (n > 0 && atomic_load_explicit(&net->base.lane->n_sleep, memory_order_relaxed) > 1) {
-        stir(&net->base);
+        wake(&net->base);
     }
 }
 
@@ -478,13 +481,13 @@ static void sleep_on_descriptors(struct pli_tcp_lane *const nets[], int n, uint6
     }
     for (int i = 0; i < n; i++) {
         atomic_store_explicit(&nets[i]->must_look, 1, memory_order_relaxed);
-        // An exchange, so that who found us here and counted on us is seen.
+        // An exchange, so that this thread sees the one that found it here and relied on it.
         atomic_exchange_explicit(&nets[i]->watcher, 0, memory_order_acq_rel);
-        answer_bell(nets[i]);
+        drain_wake(nets[i]);
     }
 }
 
-static bool sleep_at(struct pli_net_lane *const bases[], int n, int stirs, uint64_t timeout_ns)
+static bool sleep_at(struct pli_net_lane *const bases[], int n, int wakes, uint64_t timeout_ns)
 {
     struct pli_tcp_lane *nets[PLI_NODE_N_LANE] = { NULL };
     for (int i = 0; i < n; i++) {
@@ -505,30 +508,31 @@ static bool sleep_at(struct pli_net_lane *const bases[], int n, int stirs, uint6
     // Another thread has one of the lanes. Where there are several this one cannot wait for all in
     // one way, and sleeps for moments only.
     bool is_short = n > 1 && (timeout_ns == 0 || timeout_ns > MIXED_NS);
-    pli_futex_wait(&nets[0]->base.stirs, stirs, true, is_short ? MIXED_NS : timeout_ns);
+    pli_futex_wait(&nets[0]->base.wakes, wakes, true, is_short ? MIXED_NS : timeout_ns);
     return false;
 }
 
 // Whether what was written has not all arrived at the other host.
-static bool is_unsure(struct pli_tcp_conn *l)
+static bool is_unacked(struct pli_tcp_conn *tc)
 {
     int left = 0;
-    if (l->is_unsure && l->out != NULL) {
-        l->is_unsure = ioctl(l->out->watch.fd, SIOCOUTQ, &left) == 0 && left > 0;
+    if (tc->is_unacked && tc->out != NULL) {
+        tc->is_unacked = ioctl(tc->out->watch.fd, SIOCOUTQ, &left) == 0 && left > 0;
     }
-    return l->is_unsure && l->out != NULL;
+    return tc->is_unacked && tc->out != NULL;
 }
 
-static uint64_t patience(struct pli_net_lane *base)
+static uint64_t sleep_limit(struct pli_net_lane *base)
 {
     struct pli_tcp_lane *net = of(base);
     pli_lock_take(&net->base.lane->lock);
     bool is_soon = net->n_dial > 0 || net->n_lost > 0 || net->n_dying > 0 || net->starved_ns != 0 ||
-                   net->is_crowded;
-    for (struct pli_list *at = net->links.next; at != &net->links && !is_soon; at = at->next) {
-        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
-        is_soon = l->state == PLI_TCP_CONN_UP && (pli_tcp_conn_has_unsent(l) || is_unsure(l) ||
-                                                  (l->ucx != NULL && net->bypass->is_unsure(l)));
+                   net->has_backlog;
+    for (struct pli_list *at = net->conns.next; at != &net->conns && !is_soon; at = at->next) {
+        struct pli_tcp_conn *tc = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+        is_soon =
+            tc->state == PLI_TCP_CONN_UP && (pli_tcp_conn_has_unsent(tc) || is_unacked(tc) ||
+                                             (tc->ucx != NULL && net->bypass->is_unacked(tc)));
     }
     pli_lock_drop(&net->base.lane->lock);
     return is_soon ? SOON_NS : 0;
@@ -541,7 +545,7 @@ static bool is_busy(struct pli_net_lane *base)
 }
 
 static const struct pli_net_lane_ops lane_ops = {
-    .sleeps_by = PLI_SHM_BY_BELL,
+    .sleeps_by = PLI_SHM_BY_SOCKET,
     .look_cost = 8,
     .poll = poll_lane,
     .spins = spins,
@@ -550,44 +554,46 @@ static const struct pli_net_lane_ops lane_ops = {
     .has_unsent = has_unsent,
     .is_busy = is_busy,
     .arm = arm,
-    .patience = patience,
+    .sleep_limit = sleep_limit,
     .sleep = sleep_at,
-    .stir = stir,
+    .wake = wake,
     .freeze = freeze,
 };
 
 PLI_START enum pli_err pli_tcp_lane_open(struct pli_lane *lane)
 {
     struct pli_boot *boot = pli_proc.boot;
-    int door = boot->ops->accept_fd(boot);
-    if (door < 0 || lane->polled != NULL) {
+    int listener = boot->ops->accept_fd(boot);
+    if (listener < 0 || lane->polled != NULL) {
         return PLI_OK;
     }
     struct pli_tcp_lane *net = calloc(1, sizeof *net);
-    char *room = malloc(PLI_TCP_RECV_ROOM);
-    if (net == NULL || room == NULL) {
+    char *read_buf = malloc(PLI_TCP_RECV_BUFFER);
+    if (net == NULL || read_buf == NULL) {
         free(net);
-        free(room);
+        free(read_buf);
         return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
     }
-    net->room = room;
+    net->read_buf = read_buf;
     net->base.ops = &lane_ops;
     net->base.lane = lane;
     net->every = 1;
-    pli_list_init(&net->links);
+    pli_list_init(&net->conns);
     pli_list_init(&net->busy);
     pli_list_init(&net->socks);
     pli_list_init(&net->dead);
     net->set = pli_epollset_create();
-    net->bell =
-        (struct pli_fd_watch){ .fd = pli_wake_sock_open(&lane->shm), .see = bell_see, .net = net };
-    net->door = (struct pli_fd_watch){ .fd = door, .see = see_door, .net = net };
-    if (net->set == NULL || net->bell.fd < 0 || !pli_tcp_lane_watch(net, &net->bell, EPOLLIN) ||
-        !pli_tcp_lane_watch(net, &net->door, EPOLLIN)) {
+    net->wake_sock = (struct pli_fd_watch){ .fd = pli_wake_sock_open(&lane->shm),
+                                            .ready = ignore_wake,
+                                            .net = net };
+    net->listener = (struct pli_fd_watch){ .fd = listener, .ready = accept_calls, .net = net };
+    if (net->set == NULL || net->wake_sock.fd < 0 ||
+        !pli_tcp_lane_watch(net, &net->wake_sock, EPOLLIN) ||
+        !pli_tcp_lane_watch(net, &net->listener, EPOLLIN)) {
         enum pli_err err = pli_fail(PLI_ERR_OTHER, "cannot watch the network: %s", strerror(errno));
         pli_epollset_destroy(net->set);
-        close(net->bell.fd);
-        free(net->room);
+        close(net->wake_sock.fd);
+        free(net->read_buf);
         free(net);
         return err;
     }
@@ -615,18 +621,18 @@ void pli_tcp_lane_leave(struct pli_lane *lane)
     if (net->ucx != NULL) {
         net->bypass->leave(net);
     }
-    while (!pli_list_is_empty(&net->links)) {
-        struct pli_tcp_conn *l = PLI_CONTAINER(net->links.next, struct pli_tcp_conn, at);
-        pli_list_remove(&l->at);
-        pli_dial_close(l->dial);
-        free(l);
+    while (!pli_list_is_empty(&net->conns)) {
+        struct pli_tcp_conn *tc = PLI_CONTAINER(net->conns.next, struct pli_tcp_conn, at);
+        pli_list_remove(&tc->at);
+        pli_dial_close(tc->dial);
+        free(tc);
     }
     forget_calls(lane->index);
     pli_epollset_destroy(net->set);
-    pli_wake_sock_drop(net->bell.fd);
-    close(net->bell.fd);
+    pli_wake_sock_drop(net->wake_sock.fd);
+    close(net->wake_sock.fd);
     pli_reqid_fini(&net->reqids);
-    free(net->room);
+    free(net->read_buf);
     free(net);
     lane->net = &pli_net_none;
     lane->polled = NULL;

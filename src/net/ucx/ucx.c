@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Calls UCX, which is loaded at run time.
 // Only the headers of UCX are needed to build this; its library is looked for when it is wanted,
 // so that a program runs where there is none.
 #include "net/ucx/ucx.h"
@@ -139,7 +140,7 @@ static enum pli_err make_context(void)
         .name = "pliant",
     };
     // A device may do atomic operations on its own, which the processors here know nothing of. Ours
-    // must be indivisible against those of neighbours, who use the processor.
+    // must be indivisible against those of processes of this host, which use the processor.
     ucp_config_t *config;
     ucs_status_t s = lib.ucp_config_read(NULL, NULL, &config);
     if (s == UCS_OK) {
@@ -164,17 +165,17 @@ static ucs_status_t on_message(void *arg, const void *head, size_t n_head, void 
 {
     struct pli_ucx *u = arg;
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
-        u->calls->hear(u->arg, head, n_head, data, n, NULL);
+        u->calls->handle(u->arg, head, n_head, data, n, NULL);
         return UCS_OK;
     }
     struct {
         void *desc;
     } offer = { data };
-    u->calls->hear(u->arg, head, n_head, NULL, n, &offer);
+    u->calls->handle(u->arg, head, n_head, NULL, n, &offer);
     return offer.desc == NULL ? UCS_INPROGRESS : UCS_ERR_REJECTED;
 }
 
-void pli_ucx_keep_apart(bool is_strict)
+void pli_ucx_avoid_shm(bool is_strict)
 {
     pthread_mutex_lock(&guard);
     is_apart = true;
@@ -283,8 +284,8 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
     }
 }
 
-enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg,
-                          struct pli_ucx_peer **out)
+enum pli_err pli_ucx_connect(struct pli_ucx *u, const void *address, void *peer_arg,
+                             struct pli_ucx_peer **out)
 {
     struct pli_ucx_peer *p = calloc(1, sizeof *p);
     if (p == NULL) {
@@ -299,14 +300,15 @@ enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg
         .err_handler = { on_error, p },
     };
     ucs_status_t s = lib.ucp_ep_create(u->worker, &params, &p->ep);
-    if (s != UCS_OK && !must_guard) { // some ways have none, and the caller has one of its own
+    if (s != UCS_OK &&
+        !must_guard) { // some transports have none, and the caller detects failures itself
         p->is_guarded = false;
         params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
         s = lib.ucp_ep_create(u->worker, &params, &p->ep);
     }
     if (s != UCS_OK) {
         free(p);
-        return pli_fail(PLI_ERR_OTHER, "UCX has no way there: %s", lib.ucs_status_string(s));
+        return pli_fail(PLI_ERR_OTHER, "UCX cannot connect to it: %s", lib.ucs_status_string(s));
     }
     pli_list_push(&u->peers, &p->at);
     *out = p;
@@ -320,7 +322,7 @@ static void on_parted(void *request, ucs_status_t status, void *arg)
     free_peer(arg);
 }
 
-bool pli_ucx_part(struct pli_ucx_peer *p)
+bool pli_ucx_disconnect(struct pli_ucx_peer *p)
 {
     p->is_parted = true;
     if (!p->is_guarded) {
@@ -344,7 +346,7 @@ static void end(void *request, ucs_status_t status, void *arg)
 {
     struct pli_ucx_op *op = arg;
     lib.ucp_request_free(request);
-    // The receiver did not want what it was offered: nothing is wrong with the way there.
+    // The receiver did not want what it was offered: nothing is wrong with the connection.
     bool is_good = status == UCS_OK || status == UCS_ERR_REJECTED;
     op->done(op, is_good ? NULL : lib.ucs_status_string(status));
 }
@@ -401,7 +403,7 @@ enum pli_err pli_ucx_flush(struct pli_ucx_peer *p, struct pli_ucx_op *op)
 }
 
 // Map memory and make a copy of its key.
-static ucs_status_t lend(struct pli_ucx_loan *m, void *at, size_t len)
+static ucs_status_t lend(struct pli_ucx_mem *m, void *at, size_t len)
 {
     const ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
@@ -426,12 +428,12 @@ static ucs_status_t lend(struct pli_ucx_loan *m, void *at, size_t len)
     return s;
 }
 
-enum pli_err pli_ucx_lend(void *at, size_t len, struct pli_ucx_loan *out)
+enum pli_err pli_ucx_mem_map(void *at, size_t len, struct pli_ucx_mem *out)
 {
-    struct pli_ucx_loan m = { 0 };
+    struct pli_ucx_mem m = { 0 };
     ucs_status_t s = context != NULL ? lend(&m, at, len) : UCS_ERR_UNSUPPORTED;
     if (s != UCS_OK || m.key == NULL) {
-        pli_ucx_unlend(&m);
+        pli_ucx_mem_unmap(&m);
         return pli_fail(PLI_ERR_OTHER, "UCX cannot lend memory: %s",
                         s != UCS_OK ? lib.ucs_status_string(s) : "there is none for its key");
     }
@@ -439,16 +441,16 @@ enum pli_err pli_ucx_lend(void *at, size_t len, struct pli_ucx_loan *out)
     return PLI_OK;
 }
 
-void pli_ucx_unlend(struct pli_ucx_loan *m)
+void pli_ucx_mem_unmap(struct pli_ucx_mem *m)
 {
     if (m->memory != NULL) {
         lib.ucp_mem_unmap(context, m->memory);
     }
     free(m->key);
-    *m = (struct pli_ucx_loan){ 0 };
+    *m = (struct pli_ucx_mem){ 0 };
 }
 
-enum pli_err pli_ucx_borrow(struct pli_ucx_peer *p, const void *key, struct pli_ucx_key **out)
+enum pli_err pli_ucx_key_unpack(struct pli_ucx_peer *p, const void *key, struct pli_ucx_key **out)
 {
     ucp_rkey_h rkey;
     ucs_status_t s = lib.ucp_ep_rkey_unpack(p->ep, key, &rkey);
@@ -459,7 +461,7 @@ enum pli_err pli_ucx_borrow(struct pli_ucx_peer *p, const void *key, struct pli_
     return PLI_OK;
 }
 
-void pli_ucx_return(struct pli_ucx_key *key)
+void pli_ucx_key_destroy(struct pli_ucx_key *key)
 {
     if (key != NULL) {
         lib.ucp_rkey_destroy((ucp_rkey_h)key);

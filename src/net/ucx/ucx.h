@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UCX, the engine for fast networks, loaded when it is wanted: workers, the ways between them, and
-// active messages over these. It knows nothing of what the messages mean. One thread at a time
-// uses a worker and its peers; different workers may be used at the same time.
+// UCX, a library for fast networks, loaded when it is wanted: workers, the connections between
+// them, and active messages over these. It knows nothing of what the messages mean. One thread at a
+// time uses a worker and its peers; different workers may be used at the same time.
 #ifndef PLI_NET_UCX_UCX_H
 #define PLI_NET_UCX_UCX_H
 
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct pli_ucx;      // a worker
-struct pli_ucx_peer; // the way from a worker to another one
+struct pli_ucx_peer; // the connection from a worker to another one
 
 // Something under way, in memory of the caller until `done` is called: once, inside
 // pli_ucx_progress. `why` is NULL when all is well, else words for people.
@@ -24,9 +24,9 @@ struct pli_ucx_op {
 struct pli_ucx_calls {
     // A message came; all of it is valid until this returns. offer is NULL, or n bytes of data can
     // be fetched with it, before this returns or never; then data is NULL.
-    void (*hear)(void *arg, const void *head, size_t n_head, const void *data, size_t n,
-                 void *offer);
-    // A way broke: nothing more will arrive there. peer_arg was given to pli_ucx_meet.
+    void (*handle)(void *arg, const void *head, size_t n_head, const void *data, size_t n,
+                   void *offer);
+    // A connection broke: nothing more will arrive there. peer_arg was given to pli_ucx_connect.
     void (*lost)(void *peer_arg, const char *why);
 };
 
@@ -35,20 +35,21 @@ enum pli_err pli_ucx_open(const struct pli_ucx_calls *calls, void *arg, struct p
 // NULL is fine; nothing may be under way. With the last one goes all that UCX has in this process:
 // its thread, descriptors and shared memory.
 void pli_ucx_close(struct pli_ucx *u);
-// Workers that are opened from now on go without UCX's own shared memory, unless the user names
-// ways (UCX_TLS): UCX guards nobody there, and believes for ever that who was on this host is.
-// is_strict: no way without a guard is taken: what UCX has taken from a peer that dies must end.
-void pli_ucx_keep_apart(bool is_strict);
+// Workers that are opened from now on do not use UCX's own shared memory, unless the user names
+// transports (UCX_TLS): UCX does not detect failures there, and believes that a process which was
+// on this host stays there. is_strict: no transport without failure detection is used: what UCX
+// does for a peer that dies must end.
+void pli_ucx_avoid_shm(bool is_strict);
 
 // What another worker must know to reach this one; NULL: no memory. The caller frees it.
 void *pli_ucx_address(struct pli_ucx *u, size_t *n_out);
-// Whether this worker has a common way with that of an address, which the caller checked to come
-// from a peer that may be trusted: UCX believes what it says.
-enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg,
-                          struct pli_ucx_peer **out);
+// Connect to the worker of an address, if both have a transport in common, which the caller checked
+// to come from a peer that may be trusted: UCX believes what it says.
+enum pli_err pli_ucx_connect(struct pli_ucx *u, const void *address, void *peer_arg,
+                             struct pli_ucx_peer **out);
 // Everything under way on it ends, in failure, during the next calls of pli_ucx_progress; `lost` is
 // called for it no more. False: UCX keeps it, and what is under way stays so.
-bool pli_ucx_part(struct pli_ucx_peer *p);
+bool pli_ucx_disconnect(struct pli_ucx_peer *p);
 
 // Send. PLI_OK: done already, head and data may be used again, op was not touched. PLI_AGAIN: under
 // way, both must stay. Else it failed. is_large: tell the receiver of the data and let it fetch it.
@@ -61,20 +62,20 @@ enum pli_err pli_ucx_fetch(struct pli_ucx *u, void *offer, void *to, size_t n,
 // there.
 enum pli_err pli_ucx_flush(struct pli_ucx_peer *p, struct pli_ucx_op *op);
 
-// Memory of this process that others may reach.
-struct pli_ucx_loan {
+// Memory of this process that is registered for access by others.
+struct pli_ucx_mem {
     void *memory; // UCX's
     void *key;    // what the others must be told
     size_t n_key;
 };
 // Context of both: any thread.
-enum pli_err pli_ucx_lend(void *at, size_t len, struct pli_ucx_loan *out);
-void pli_ucx_unlend(struct pli_ucx_loan *m); // one of zeros is fine
+enum pli_err pli_ucx_mem_map(void *at, size_t len, struct pli_ucx_mem *out);
+void pli_ucx_mem_unmap(struct pli_ucx_mem *m); // one of zeros is fine
 
-// Another side's memory, by the key of its loan, which must come from somebody to be trusted.
+// Another process's registered memory, by its key, which must come from a trusted process.
 struct pli_ucx_key;
-enum pli_err pli_ucx_borrow(struct pli_ucx_peer *p, const void *key, struct pli_ucx_key **out);
-void pli_ucx_return(struct pli_ucx_key *key); // NULL is fine
+enum pli_err pli_ucx_key_unpack(struct pli_ucx_peer *p, const void *key, struct pli_ucx_key **out);
+void pli_ucx_key_destroy(struct pli_ucx_key *key); // NULL is fine
 
 // Access it at an address of the other process. Results as for pli_ucx_send. A put is done when
 // `from` may be used again; the others when the result is here. Nothing is in order with anything

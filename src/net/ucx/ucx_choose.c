@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Decides whether messages go by UCX.
 // UCX is worth its memory and its helper thread where a device does what TCP cannot. To know that
 // takes a look at the kernel's list of such devices, and UCX need not be loaded for it.
 #include "net/ucx/ucx.h"

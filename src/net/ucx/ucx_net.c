@@ -24,9 +24,9 @@ static enum pli_err connect(struct pli_conn *c, uint64_t proc)
     return net != NULL && net->ucx != NULL ? pli_tcp_connect(c, proc) : PLI_ERR_UNSUPPORTED;
 }
 
-static bool uses_ucx(const struct pli_tcp_conn *l)
+static bool uses_ucx(const struct pli_tcp_conn *tc)
 {
-    return l->by_ucx && l->state != PLI_TCP_CONN_DEAD && !l->is_gone;
+    return tc->by_ucx && tc->state != PLI_TCP_CONN_DEAD && !tc->is_gone;
 }
 
 static void start(struct pli_request *r)
@@ -41,8 +41,8 @@ static void start(struct pli_request *r)
 
 static void note(struct pli_conn *c, int kind, const uint64_t word[3])
 {
-    const struct pli_tcp_conn *l = c->net;
-    if (l->by_ucx) {
+    const struct pli_tcp_conn *tc = c->net;
+    if (tc->by_ucx) {
         pli_ucx_conn_note(c->net, kind, word[0], word[1], word[2]);
     } else {
         pli_tcp_conn_note(c->net, kind, word[0], word[1], word[2]);

@@ -9,7 +9,8 @@ struct pli_tcp_conn;
 
 extern const struct pli_net_ops pli_ucx_net_ops;
 
-// For access to far memory: what UCX and TCP have for the connection; NULL: it has another transport. Context: lane locked.
+// For access to far memory: what UCX and TCP have for the connection; NULL: it has another
+// transport. Context: lane locked.
 struct pli_tcp_conn *pli_ucx_net_conn(const struct pli_conn *c);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Refuses UCX in a library that was built without it.
 // A library that was built where the headers of UCX were not: there is no worker, and so nothing
 // that is done with one.
 #include "net/ucx/ucx.h"
@@ -30,7 +31,7 @@ void pli_ucx_close(struct pli_ucx *u)
     (void)u;
 }
 
-void pli_ucx_keep_apart(bool is_strict)
+void pli_ucx_avoid_shm(bool is_strict)
 {
     (void)is_strict;
 }
@@ -42,8 +43,8 @@ void *pli_ucx_address(struct pli_ucx *u, size_t *n_out)
     return NULL;
 }
 
-enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg,
-                          struct pli_ucx_peer **out)
+enum pli_err pli_ucx_connect(struct pli_ucx *u, const void *address, void *peer_arg,
+                             struct pli_ucx_peer **out)
 {
     (void)u;
     (void)address;
@@ -52,7 +53,7 @@ enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg
     return refuse();
 }
 
-bool pli_ucx_part(struct pli_ucx_peer *p)
+bool pli_ucx_disconnect(struct pli_ucx_peer *p)
 {
     (void)p;
     return true;
@@ -89,7 +90,7 @@ enum pli_err pli_ucx_flush(struct pli_ucx_peer *p, struct pli_ucx_op *op)
     return refuse();
 }
 
-enum pli_err pli_ucx_lend(void *at, size_t len, struct pli_ucx_loan *out)
+enum pli_err pli_ucx_mem_map(void *at, size_t len, struct pli_ucx_mem *out)
 {
     (void)at;
     (void)len;
@@ -97,12 +98,12 @@ enum pli_err pli_ucx_lend(void *at, size_t len, struct pli_ucx_loan *out)
     return refuse();
 }
 
-void pli_ucx_unlend(struct pli_ucx_loan *m)
+void pli_ucx_mem_unmap(struct pli_ucx_mem *m)
 {
     (void)m;
 }
 
-enum pli_err pli_ucx_borrow(struct pli_ucx_peer *p, const void *key, struct pli_ucx_key **out)
+enum pli_err pli_ucx_key_unpack(struct pli_ucx_peer *p, const void *key, struct pli_ucx_key **out)
 {
     (void)p;
     (void)key;
@@ -110,7 +111,7 @@ enum pli_err pli_ucx_borrow(struct pli_ucx_peer *p, const void *key, struct pli_
     return refuse();
 }
 
-void pli_ucx_return(struct pli_ucx_key *key)
+void pli_ucx_key_destroy(struct pli_ucx_key *key)
 {
     (void)key;
 }

@@ -63,7 +63,7 @@ static void places(void)
     pli_native_agent_heap_give(&heap, c);
     pli_native_agent_heap_give(&heap, c + 5056);
     T_EQ(heap.used, 0);
-    T_EQ(pli_native_agent_heap_tend(&heap, 0), -1); // so little is kept for good
+    T_EQ(pli_native_agent_heap_trim(&heap, 0), -1); // so little is kept for good
 }
 
 static void pages(void)
@@ -73,14 +73,14 @@ static void pages(void)
         at[i] = take(4 * MIB);
     }
     T_OK(has_mib(256));
-    T_EQ(pli_native_agent_heap_tend(&heap, 5000), -1); // all in use: nothing to look after
+    T_EQ(pli_native_agent_heap_trim(&heap, 5000), -1); // all in use: nothing to look after
     // Emptied, and soon filled again.
     for (int round = 0; round < 3; round++) {
         uint64_t now = 10000 + (uint64_t)round * 600;
         for (int i = 0; i < N; i++) {
             pli_native_agent_heap_give(&heap, at[i]);
         }
-        int wait = pli_native_agent_heap_tend(&heap, now);
+        int wait = pli_native_agent_heap_trim(&heap, now);
         T_OK(wait > 0 && wait <= 1000);
         T_OK(has_mib(256));
         for (int i = 0; i < N; i++) {
@@ -92,18 +92,18 @@ static void pages(void)
         pli_native_agent_heap_give(&heap, at[i]);
     }
     uint64_t now = 20000;
-    int wait = pli_native_agent_heap_tend(&heap, now);
+    int wait = pli_native_agent_heap_trim(&heap, now);
     T_EQ(wait, 1000);
     T_OK(has_mib(256));
-    T_EQ(pli_native_agent_heap_tend(&heap, now + 999), 1);
+    T_EQ(pli_native_agent_heap_trim(&heap, now + 999), 1);
     T_OK(has_mib(256));
-    T_EQ(pli_native_agent_heap_tend(&heap, now + 1000), -1);
+    T_EQ(pli_native_agent_heap_trim(&heap, now + 1000), -1);
     T_OK(has_mib(64));
     T_EQ(base[at[15]], 1);
     for (int i = 0; i < 16; i++) {
         pli_native_agent_heap_give(&heap, at[i]);
     }
-    T_EQ(pli_native_agent_heap_tend(&heap, now + 9000), -1);
+    T_EQ(pli_native_agent_heap_trim(&heap, now + 9000), -1);
     T_OK(has_mib(64));
 }
 
@@ -117,8 +117,8 @@ static void hole(void)
     for (int i = 0; i < N - 1; i++) {
         pli_native_agent_heap_give(&heap, at[i]);
     }
-    T_OK(pli_native_agent_heap_tend(&heap, 40000) > 0);
-    T_EQ(pli_native_agent_heap_tend(&heap, 41000), -1);
+    T_OK(pli_native_agent_heap_trim(&heap, 40000) > 0);
+    T_EQ(pli_native_agent_heap_trim(&heap, 41000), -1);
     T_OK(has_mib(68));
     T_EQ(base[at[N - 1]], 1);
     pli_native_agent_heap_give(&heap, at[N - 1]);

@@ -42,7 +42,7 @@ int main(void)
         }
     }
     T_OK(until(false, 10 * second, 1000) >= 0);
-    // It is remembered, so that who waits in a loop pays once and not each time.
+    // It is remembered, so that a thread that waits in a loop pays once and not each time.
     uint64_t begin = pli_clock_ns();
     bool all = true;
     for (int i = 0; i < 100; i++) {

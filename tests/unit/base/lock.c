@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock keeps threads apart whoever owns it: alone, taken away while its owner is inside, in the
-// middle of entering, or gone, and after it had all the owners it can have.
+// The lock keeps threads apart, whichever owns it: alone, taken away while its owner is inside, in
+// the middle of entering, or gone, and after it had all the owners it can have.
 #include "base/lock.h"
 
 #include <pthread.h>

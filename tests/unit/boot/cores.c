@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who has the same cores has the same key, and who has others has another one.
+// Processes with the same cores have the same key, and those with others have another one.
 #include "boot/cores.h"
 #include "t.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A greeting between two who know the secret succeeds; every single bit that is changed on the way,
-// another secret, no secret, an old recording, another version or byte order make it fail.
+// A handshake between two processes that know the secret succeeds; every single bit that is changed
+// on the way, another secret, no secret, an old recording, another version or byte order make it
+// fail.
 #include "boot/handshake.h"
 
 #include "t.h"

@@ -46,7 +46,7 @@ static enum pli_err say(struct talk *t, const void *data, size_t len, size_t pie
     return err;
 }
 
-// The whole greeting by one who holds `key`.
+// The whole handshake by a caller that holds `key`.
 static enum pli_err greet(struct talk *t, const unsigned char *key, size_t piece)
 {
     enum pli_err err = say(t, &t->open, sizeof t->open, piece);
@@ -128,8 +128,8 @@ static int room(struct seat *seats)
     return s != NULL ? (int)((struct seat *)s - seats) : -1;
 }
 
-// Who has proved least makes room, of those from where most come; never one that said something
-// which was not looked at.
+// The caller that has proved least makes room, of those from where most come; never one that said
+// something which was not looked at.
 static void makes_room(void)
 {
     struct seat seats[N];

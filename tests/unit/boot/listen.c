@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Listeners of several jobs have one range of ports: each takes the next that is free for all
-// addresses, and who finds none is told what to do.
+// addresses, and a process that finds none is told what to do.
 #include "boot/listen.h"
 
 #include "base/conf.h"

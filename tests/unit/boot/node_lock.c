@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A table has one writer, also between PID namespaces, where the number of the writer is that of
-// somebody else here, or nobody's; and a writer that dies leaves the table to the next.
+// another process here, or no process's; and a writer that dies leaves the table to the next.
 #include "boot/node_lock.h"
 
 #include "t.h"

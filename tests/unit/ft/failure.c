@@ -25,7 +25,7 @@ static void hole(struct pli_lane *lane)
     T_OK(pli_shm_has_hole(&lane->shm));
     T_OK(pli_failure_handlers.is_blocked(lane));
     _Atomic uint32_t *claim = &pli_boot.node.rows[pli_boot.row].claims[1];
-    *claim = pli_shm_number(pli_boot.row, 0); // somebody who lives is about to fill it
+    *claim = pli_shm_number(pli_boot.row, 0); // a living process is about to fill it
     for (int i = 0; i < 10; i++) {
         pli_failure_look(lane);
         T_OK(pli_failure_handlers.is_blocked(lane));
@@ -96,10 +96,10 @@ int main(int argc, char **argv)
     struct pli_lane *lane = pli_proc.lanes[0];
     T_MUST(lane != NULL);
     T_OK(!pli_failure_is_due()); // a job that does not survive failures looks at nothing
-    pli_request_is_mortal = true;
+    pli_request_may_be_withdrawn = true;
     T_OK(!pli_failure_is_due());
     pli_boot.node.header->n_failed = 1;
-    pli_boot.node.header->alarm = 1;
+    pli_boot.node.header->n_news = 1;
     T_OK(pli_failure_is_due());
     hole(lane);
     claim();

@@ -103,7 +103,7 @@ static enum pli_err go(struct pli_node_host *there, struct host *h, int *fd_out)
                                   .to = 9,
                                   .lane = 1,
                                   .to_lane = 2,
-                                  .patience_ns = 300000000 };
+                                  .timeout_ns = 300000000 };
     *fd_out = -1;
     enum pli_err err = pli_dial_open(&call, &d);
     if (err != PLI_OK) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tickets: found by whoever they were given for, and by nobody else; never valid twice.
+// Ids of requests: found for the connection they were given for, and for no other; never valid
+// twice.
 #include "net/tcp/reqid.h"
 
 #include "t.h"

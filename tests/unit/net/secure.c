@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes go through a protected connection as they are, however they are cut; what somebody on the
-// way has changed, repeated or left out is never handed out.
+// Bytes go through a protected connection as they are, however they are cut; what another process
+// on the way has changed, repeated or left out is never handed out.
 #include "net/tcp/secure.h"
 #include "base/crypto.h"
 #include "boot/handshake.h"

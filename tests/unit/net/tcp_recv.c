@@ -22,7 +22,7 @@
 
 enum { N_WORLD = 40000, N_FUZZ = 500, CONTEXT_WORLD = 4 };
 
-static int door, listener;
+static int accept_sock, listener;
 static uint32_t next_proc = 1;
 
 static void start_as_rank_0(void)
@@ -35,13 +35,13 @@ static void start_as_rank_0(void)
     for (uint32_t i = 1; i < N_WORLD; i++) {
         node.procs[i].host = 1;
     }
-    node.header->net = PLI_NODE_HAS_DOOR;
+    node.header->net = PLI_NODE_HAS_NET;
     node.header->n_core = 1;
     T_MUST(pli_node_check(&node) == PLI_OK);
     T_MUST(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ctl) == 0);
     T_MUST(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, way) == 0);
-    door = way[0];
-    snprintf(text, sizeof text, "fd=%d,row=0,n=1,ctl=%d,door=%d", fd, ctl[1], way[1]);
+    accept_sock = way[0];
+    snprintf(text, sizeof text, "fd=%d,row=0,n=1,ctl=%d,accept=%d", fd, ctl[1], way[1]);
     setenv("PLIANT_BOOT", text, 1);
     setenv("PLIANT_UNEXPECTED_MAX", "100000", 1);
     setenv("PLIANT_LOG", "error", 1); // connections are lost by the thousand
@@ -69,8 +69,8 @@ static int call_as(uint32_t proc)
     T_MUST(connect(mine, (struct sockaddr *)&a, len) == 0);
     int theirs = accept(listener, NULL, NULL);
     T_MUST(theirs >= 0);
-    struct pli_door_msg msg = { .kind = PLI_DOOR_CALL, .proc = proc };
-    T_MUST(pli_fdpass_over(door, &msg, sizeof msg, &theirs, 1, 0) > 0);
+    struct pli_accept_msg msg = { .kind = PLI_ACCEPT_CALL, .proc = proc };
+    T_MUST(pli_fdpass_over(accept_sock, &msg, sizeof msg, &theirs, 1, 0) > 0);
     close(theirs);
     poll_it();
     return mine;
@@ -85,13 +85,13 @@ static int call(uint32_t *proc_out)
 
 static struct pli_frame message(int kind, uint32_t proc, int tag, uint32_t size)
 {
-    struct pli_frame f = { .kind = (uint8_t)kind, .mark = PLI_FRAME_MARK };
+    struct pli_frame f = { .kind = (uint8_t)kind, .magic = PLI_FRAME_MAGIC };
     f.src_rank = (int32_t)proc;
     f.tag = tag;
     f.context = CONTEXT_WORLD;
     f.size = size;
     f.len = kind == PLI_MSG_RTS ? 0 : size;
-    f.ticket = 77;
+    f.reqid = 77;
     return f;
 }
 
@@ -196,7 +196,7 @@ static void large(bool has_holes)
     T_EQ(answer.word[2], SIZE);
     for (uint32_t at = 0; at < SIZE; at += PIECE) {
         uint32_t n = SIZE - at < PIECE ? SIZE - at : PIECE;
-        struct pli_frame d = { .kind = PLI_MSG_DATA, .mark = PLI_FRAME_MARK, .len = n };
+        struct pli_frame d = { .kind = PLI_MSG_DATA, .magic = PLI_FRAME_MAGIC, .len = n };
         d.word[0] = answer.word[1];
         d.word[1] = at;
         put(fd, &d, sizeof d, sizeof d);
@@ -222,11 +222,11 @@ static void asked_twice(void)
     uint32_t proc;
     int fd = call(&proc), class = 0;
     MPI_Request r;
-    struct pli_frame offer, ask = { .kind = PLI_MSG_CTS, .mark = PLI_FRAME_MARK };
+    struct pli_frame offer, ask = { .kind = PLI_MSG_CTS, .magic = PLI_FRAME_MAGIC };
     MPI_Isend(data, SIZE, MPI_BYTE, (int)proc, 6, MPI_COMM_WORLD, &r);
     T_MUST(get(fd, &offer));
     T_EQ(offer.kind, PLI_MSG_RTS);
-    ask.word[0] = offer.ticket;
+    ask.word[0] = offer.reqid;
     ask.word[1] = 5;
     ask.word[2] = SIZE;
     put(fd, &ask, sizeof ask, sizeof ask);
@@ -236,19 +236,19 @@ static void asked_twice(void)
     close(fd);
 }
 
-// Who has no UCX says so, whatever the other side tells about its own.
+// A process without UCX says so, whatever the other side tells about its own.
 static void worker(bool is_cut)
 {
     struct {
         struct pli_frame f;
         char address[100];
-    } out = { .f = { .kind = PLI_MSG_WORKER, .mark = PLI_FRAME_MARK, .len = 100 } };
+    } out = { .f = { .kind = PLI_MSG_UCX_ADDRESS, .magic = PLI_FRAME_MAGIC, .len = 100 } };
     uint32_t proc;
     int fd = call(&proc);
     struct pli_frame answer;
     put(fd, &out, sizeof out.f + 100, is_cut ? 30 : 1000);
     T_MUST(get(fd, &answer));
-    T_EQ(answer.kind, PLI_MSG_WORKER);
+    T_EQ(answer.kind, PLI_MSG_UCX_ADDRESS);
     T_EQ(answer.len, 0);
     close(fd);
 }
@@ -296,7 +296,7 @@ static void merged(void)
     T_EQ(flag, 0); // there may be more over the old one
     out.value = 11;
     put(second, &out, sizeof out.f + sizeof(int), 50);
-    note = (struct pli_frame){ .kind = PLI_MSG_MOVE, .mark = PLI_FRAME_MARK };
+    note = (struct pli_frame){ .kind = PLI_MSG_MOVE, .magic = PLI_FRAME_MAGIC };
     put(second, &note, sizeof note, 5);
     static const int want[] = { 11, 2, 3 };
     for (int i = 0; i < 3; i++) {
@@ -311,7 +311,7 @@ static void merged(void)
     close(second);
 }
 
-// Somebody says much and is gone before we have read it, or could answer: all of it is received.
+// A peer sends much and is gone before it was read or answered: all of it is received.
 static void last_words(void)
 {
     enum { N = 250, LEN = 100 };
@@ -321,7 +321,7 @@ static void last_words(void)
     } out[N];
     uint32_t proc;
     int fd = call(&proc), v[LEN];
-    struct pli_frame bye = { .kind = PLI_MSG_BYE, .mark = PLI_FRAME_MARK };
+    struct pli_frame bye = { .kind = PLI_MSG_BYE, .magic = PLI_FRAME_MAGIC };
     struct linger now = { .l_onoff = 1 };
     for (int i = 0; i < N; i++) {
         out[i].f = message(PLI_MSG_EAGER, proc, 4, sizeof out[i].v);
@@ -352,15 +352,15 @@ static void nonsense(void)
     bad[n++] = message(PLI_MSG_EAGER, 1, 1, PLI_FRAME_EAGER_MAX + 1);
     bad[n] = message(PLI_MSG_RTS, 1, 1, 8);
     bad[n++].len = 8;
-    for (int kind = PLI_MSG_DATA; kind <= PLI_MSG_ACK; kind++) { // tickets that are not out
-        bad[n] = (struct pli_frame){ .kind = (uint8_t)kind, .mark = PLI_FRAME_MARK };
+    for (int kind = PLI_MSG_DATA; kind <= PLI_MSG_ACK; kind++) { // ids that are not in use
+        bad[n] = (struct pli_frame){ .kind = (uint8_t)kind, .magic = PLI_FRAME_MAGIC };
         bad[n].word[0] = (uint64_t)1 << 32 | 1;
         bad[n++].len = kind == PLI_MSG_DATA ? 100 : 0;
     }
-    bad[n] = (struct pli_frame){ .kind = PLI_MSG_CTS, .mark = PLI_FRAME_MARK };
+    bad[n] = (struct pli_frame){ .kind = PLI_MSG_CTS, .magic = PLI_FRAME_MAGIC };
     bad[n++].word[0] = UINT64_MAX;
-    bad[n++] = (struct pli_frame){ .kind = PLI_MSG_SHARE, .mark = PLI_FRAME_MARK };
-    bad[n++] = (struct pli_frame){ .kind = 255, .mark = PLI_FRAME_MARK };
+    bad[n++] = (struct pli_frame){ .kind = PLI_MSG_COPY_HELP, .magic = PLI_FRAME_MAGIC };
+    bad[n++] = (struct pli_frame){ .kind = 255, .magic = PLI_FRAME_MAGIC };
     T_MUST(n <= sizeof bad / sizeof bad[0]);
     for (size_t i = 0; i < n; i++) {
         uint32_t proc;

@@ -37,8 +37,8 @@ static void job_done(struct pli_ucx_op *op, const char *why)
     j->is_bad = why != NULL;
 }
 
-static void hear(void *arg, const void *head, size_t n_head, const void *data, size_t n,
-                 void *offer)
+static void handle(void *arg, const void *head, size_t n_head, const void *data, size_t n,
+                   void *offer)
 {
     struct side *s = arg;
     T_EQ(n_head, HEAD);
@@ -60,7 +60,7 @@ static void lost(void *arg, const char *why)
     T_OK(why[0] != '\0');
 }
 
-static const struct pli_ucx_calls calls = { hear, lost };
+static const struct pli_ucx_calls calls = { handle, lost };
 
 static void move_on(void)
 {
@@ -82,7 +82,7 @@ static void meet(struct side *me, struct side *other)
     size_t n;
     void *address = pli_ucx_address(other->u, &n);
     T_MUST(address != NULL && n > 0);
-    T_MUST(pli_ucx_meet(me->u, address, me, &me->peer) == PLI_OK);
+    T_MUST(pli_ucx_connect(me->u, address, me, &me->peer) == PLI_OK);
     free(address);
 }
 
@@ -154,8 +154,8 @@ int main(void)
     meet(&b, &a);
     messages();
     sleep_at();
-    pli_ucx_part(a.peer);
-    pli_ucx_part(b.peer);
+    pli_ucx_disconnect(a.peer);
+    pli_ucx_disconnect(b.peer);
     for (int i = 0; i < 1000; i++) {
         move_on();
     }

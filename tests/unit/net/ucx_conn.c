@@ -11,20 +11,21 @@ static struct pli_tcp_lane net;
 static struct pli_ucx_worker lane;
 static struct pli_ucx_conn ucx;
 static struct pli_conn conn;
-static struct pli_tcp_conn l;
+static struct pli_tcp_conn tc;
 
-// A link that is being connected: what is said is kept.
-static void make_link(void)
+// A connection that is being made: what is sent is kept.
+static void make_conn(void)
 {
     lane.net = &net;
     net.ucx = &lane;
     net.bypass = &pli_ucx_conn_bypass;
     ucx.lane = &lane;
-    l = (struct pli_tcp_conn){
+    tc = (struct pli_tcp_conn){
         .conn = &conn, .net = &net, .ucx = &ucx, .state = PLI_TCP_CONN_DIALING
     };
-    struct pli_list *const lists[] = { &net.busy, &lane.streams, &lane.free, &ucx.ops,  &ucx.notes,
-                                       &l.busy,   &l.notes,      &l.pending, &l.streams };
+    struct pli_list *const lists[] = { &net.busy, &lane.streams, &lane.free,
+                                       &ucx.ops,  &ucx.notes,    &tc.busy,
+                                       &tc.notes, &tc.pending,   &tc.streams };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         pli_list_init(lists[i]);
     }
@@ -41,23 +42,23 @@ static size_t count(const struct pli_list *list)
 
 int main(void)
 {
-    make_link();
-    ucx.phase = PLI_UCX_CONN_IN;
-    l.by_ucx = true;
-    pli_ucx_conn_note(&l, PLI_MSG_SURED, 7, 0, 0);
-    pli_ucx_conn_note(&l, PLI_MSG_ACK, 1, 0, 0);
-    pli_ucx_conn_note(&l, PLI_MSG_SURE, 9, 0, 0);
+    make_conn();
+    ucx.phase = PLI_UCX_CONN_OPEN;
+    tc.by_ucx = true;
+    pli_ucx_conn_note(&tc, PLI_MSG_UCX_SEEN, 7, 0, 0);
+    pli_ucx_conn_note(&tc, PLI_MSG_ACK, 1, 0, 0);
+    pli_ucx_conn_note(&tc, PLI_MSG_UCX_ASK, 9, 0, 0);
     T_EQ(count(&ucx.notes), 3);
     ucx.phase = PLI_UCX_CONN_LEAVING;
-    pli_ucx_conn_leave(&l);
+    pli_ucx_conn_leave(&tc);
     T_EQ(count(&ucx.notes), 0);
-    T_EQ(count(&l.notes), 1); // the answer
-    pli_ucx_conn_note(&l, PLI_MSG_SURE, 9, 0, 0);
-    ucx.phase = PLI_UCX_CONN_OUT;
-    pli_ucx_conn_note(&l, PLI_MSG_SURED, 9, 0, 0);
+    T_EQ(count(&tc.notes), 1); // the answer
+    pli_ucx_conn_note(&tc, PLI_MSG_UCX_ASK, 9, 0, 0);
+    ucx.phase = PLI_UCX_CONN_CLOSED;
+    pli_ucx_conn_note(&tc, PLI_MSG_UCX_SEEN, 9, 0, 0);
     T_EQ(count(&ucx.notes), 0); // or the next meeting would begin with it
-    T_EQ(count(&l.notes), 1);
-    pli_tcp_conn_forget(&l);
-    T_EQ(count(&l.notes), 0);
+    T_EQ(count(&tc.notes), 1);
+    pli_tcp_conn_forget(&tc);
+    T_EQ(count(&tc.notes), 0);
     return t_status();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everybody who sleeps by a bell is woken, however many rings of one process lie unread; and who
-// does not know the key of a bell neither wakes its owner nor keeps others from doing so.
+// Every reader that sleeps by its wake socket is woken, however many datagrams of one process lie
+// unread; a process without the key neither wakes the owner nor keeps others from doing so.
 #include "net/shm/shm.h"
 #include "net/shm/shm_sleep.h"
 #include "net/shm/wake_sock.h"
@@ -46,7 +46,7 @@ static bool is_rung(const struct sleeper *s)
 
 static void wake(struct sleeper *s)
 {
-    pli_shm_announce(&s->shm, PLI_SHM_BY_BELL);
+    pli_shm_announce(&s->shm, PLI_SHM_BY_SOCKET);
     pli_shm_wake(s->shm.box);
 }
 
@@ -67,7 +67,7 @@ static void wakes_many(void)
     T_EQ(n, MANY);
 }
 
-// A bell that nobody answers takes no more rings than it can hold, and stays rung.
+// A socket that is not read takes no more datagrams than it can hold, and stays readable.
 static void stays_rung(void)
 {
     struct sleeper s;
@@ -84,9 +84,9 @@ static void ignores_strangers(void)
     struct sleeper s;
     open_one(&s);
     struct sockaddr_un a = { .sun_family = AF_UNIX };
-    memcpy(a.sun_path, s.shm.box->bell, s.shm.box->n_bell);
-    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + s.shm.box->n_bell);
-    uint64_t key = s.shm.box->bell_key;
+    memcpy(a.sun_path, s.shm.box->wake_name, s.shm.box->n_wake_name);
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + s.shm.box->n_wake_name);
+    uint64_t key = s.shm.box->wake_key;
     for (int i = 0; i < 3000; i++) {
         uint64_t guess = key ^ (uint64_t)1 << i % 64;
         int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -414,7 +414,7 @@ static int link_all(const struct job *j, const struct tools *t, const struct cmd
     return pli_cmd_run(&c, j->verbose);
 }
 
-// Something for the linker, which is not called. False: it is not even there.
+// A file for the linker, which is not called. False: the file does not exist.
 static bool not_linked(const char *in)
 {
     if (in[0] != '-' && !is_readable(in)) {

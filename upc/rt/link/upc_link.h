@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the files that are linked into UPC programs.
+// The interface between the files that are linked into UPC programs.
 #ifndef PLI_UPC_LINK_H
 #define PLI_UPC_LINK_H
 

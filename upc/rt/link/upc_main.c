@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main, unless the program has one of its own (upcc -extern-main).
+// The function main of a UPC program, unless it has one of its own (upcc -extern-main).
 
 int pli_upc_run(int argc, char **argv);
 

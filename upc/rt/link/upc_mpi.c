@@ -40,7 +40,8 @@ int pli_upc_mpi_init(int *argc, char ***argv)
     (void)argv;
     int rc = MPI_SUCCESS;
     if (state == DURING && has_begun) {
-        has_begun = 0; // a use of MPI_COMM_WORLD came first: from now on it is the program's affair
+        has_begun =
+            0; // a use of MPI_COMM_WORLD came first: from now on the program itself finalizes
         return rc;
     }
     if (!pli_upc_mpi_has_rank()) {
@@ -93,11 +94,11 @@ MPI_Comm pli_upc_mpi_comm_self(void)
     return state == DURING ? self_comm : MPI_COMM_SELF;
 }
 
-// The process itself leaves MPI when its last thread has ended.
+// The process finalizes MPI when its last thread has ended.
 int pli_upc_mpi_finalize(void)
 {
     if (state != DURING) {
-        return MPI_Finalize(); // complains
+        return MPI_Finalize(); // reports the error
     }
     state = AFTER;
     MPI_Comm_free(&self_comm);

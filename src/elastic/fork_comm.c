@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contexts follow from the version, so nothing is sent to make the communicators.
-#include "elastic/fork_part.h"
+// Keeps the communicators of parents and children of every fork. Their contexts are computed from
+// the version of the world, so no message is sent to make them.
+#include "elastic/fork_comm.h"
 
 #include "base/cpu.h"
 #include "boot/boot.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/process.h"
-#include "elastic/fork.h"
-#include "elastic/resize.h"
+#include "elastic/elastic_world.h"
 #include "obj/comm.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct part {
-    struct part *before;
+struct fork_comm {
+    struct fork_comm *next;
     uint32_t version;
     bool is_child;
     struct pli_comm *comm; // NULL: the user freed it
 };
 
-static struct part *last; // changed by forks and at the end alone
+static struct fork_comm *last; // newest first; changed only by forks and when the world ends
 
-static enum pli_err make(const struct part *p, struct pli_comm *world, int n_old,
-                         struct pli_comm **out)
+static enum pli_err make_comm(const struct fork_comm *p, struct pli_comm *world, int n_old,
+                              struct pli_comm **out)
 {
     struct pli_endpoint *ep = pli_process_ep();
     struct pli_group *group;
@@ -53,71 +53,71 @@ static enum pli_err make(const struct part *p, struct pli_comm *world, int n_old
     return PLI_OK;
 }
 
-enum pli_err pli_fork_part_add(struct pli_comm *world, uint32_t version, int n_old)
+enum pli_err pli_fork_comm_add(struct pli_comm *world, uint32_t version, int n_old)
 {
-    struct part *p = calloc(1, sizeof *p);
+    struct fork_comm *p = calloc(1, sizeof *p);
     if (p == NULL) {
-        return pli_fail(PLI_ERR_NOMEM, "no memory for the parts of a fork");
+        return pli_fail(PLI_ERR_NOMEM, "no memory for the communicator of a fork");
     }
     p->version = version;
     p->is_child = world->rank >= n_old;
-    enum pli_err err = make(p, world, n_old, &p->comm);
+    enum pli_err err = make_comm(p, world, n_old, &p->comm);
     if (err != PLI_OK) {
         free(p);
         return err;
     }
-    p->before = last;
+    p->next = last;
     last = p;
     return PLI_OK;
 }
 
-static void drop_all(bool is_mine)
+static void free_all(bool is_owner)
 {
     while (last != NULL) {
-        struct part *p = last;
-        last = p->before;
-        if (is_mine) {
+        struct fork_comm *p = last;
+        last = p->next;
+        if (is_owner) {
             pli_comm_release(p->comm);
         }
         free(p);
     }
 }
 
-void pli_fork_part_clone(void)
+void pli_fork_comm_clone(void)
 {
-    drop_all(false);
+    free_all(false);
 }
 
-void pli_fork_leave(void)
+void pli_fork_comm_free_all(void)
 {
-    drop_all(true);
+    free_all(true);
 }
 
-static void forget(struct pli_comm *c)
+static void forget_comm(struct pli_comm *c)
 {
-    for (struct part *p = last; p != NULL; p = p->before) {
+    for (struct fork_comm *p = last; p != NULL; p = p->next) {
         if (p->comm == c) {
             p->comm = NULL;
         }
     }
 }
 
-PLI_START void pli_fork_prepare(void)
+PLI_START void pli_fork_comm_prepare(void)
 {
-    pli_comm_on_end(forget);
+    pli_comm_on_end(forget_comm);
 }
 
-static enum pli_err at(int version, bool is_child, struct pli_comm **out)
+static enum pli_err find_comm(int version, bool is_child, struct pli_comm **out)
 {
     int now;
-    pli_resize_version(&now);
+    pli_elastic_world_version(&now);
     if (version < 1 || version > now) {
         return pli_fail(PLI_ERR_ARG,
                         "argument version is %d, but forks and resizes have made versions 1 to %d",
                         version, now);
     }
     *out = NULL;
-    for (struct part *p = last; p != NULL; p = p->before) {
+    for (struct fork_comm *p = last; p != NULL; p = p->next) {
         if (p->version == (uint32_t)version && p->is_child == is_child) {
             *out = p->comm;
         }
@@ -125,22 +125,22 @@ static enum pli_err at(int version, bool is_child, struct pli_comm **out)
     return PLI_OK;
 }
 
-enum pli_err pli_fork_parents_at(int version, struct pli_comm **out)
+enum pli_err pli_fork_comm_parents_at(int version, struct pli_comm **out)
 {
-    return at(version, false, out);
+    return find_comm(version, false, out);
 }
 
-enum pli_err pli_fork_children_at(int version, struct pli_comm **out)
+enum pli_err pli_fork_comm_children_at(int version, struct pli_comm **out)
 {
-    return at(version, true, out);
+    return find_comm(version, true, out);
 }
 
-struct pli_comm *pli_fork_parents(void)
+struct pli_comm *pli_fork_comm_parents(void)
 {
     return last != NULL && !last->is_child ? last->comm : NULL;
 }
 
-struct pli_comm *pli_fork_children(void)
+struct pli_comm *pli_fork_comm_children(void)
 {
     return last != NULL && last->is_child ? last->comm : NULL;
 }

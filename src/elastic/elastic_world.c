@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's side of a resize. The launcher decides: it makes the process set, waits until all
-// new processes are in MPI_Init, and then changes one word. What that word says is true for all.
-#include "elastic/resize.h"
-#include "base/cpu.h"
+// Makes and keeps the communicators of the world's versions, and asks the launcher for a resize.
+// The launcher makes the process set of a new version, waits until all new processes are in
+// MPI_Init, and then changes the word that holds the number of the newest version, which all ranks
+// read.
+#include "elastic/elastic_world.h"
 
+#include "base/cpu.h"
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
@@ -22,30 +24,30 @@
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pli_comm **worlds; // by version, made when asked for; guarded by lock
+static struct pli_comm **worlds; // by version, made when first asked for; guarded by lock
 static uint32_t n_world;
-static uint32_t meant; // version that MPI_COMM_WORLD is
+static uint32_t current; // the version that MPI_COMM_WORLD is
 
-static int version_now(void)
+static int newest_version(void)
 {
     return atomic_load_explicit(&pli_proc.boot->node.header->world, memory_order_acquire);
 }
 
-uint64_t pli_resize_join(void)
+uint64_t pli_elastic_world_context(void)
 {
-    meant = pli_proc.boot->version;
-    return meant == 0 ? pli_process_world() : pli_process_version_context(meant);
+    current = pli_proc.boot->version;
+    return current == 0 ? pli_process_world() : pli_process_version_context(current);
 }
 
-enum pli_err pli_resize_version(int *version_out)
+enum pli_err pli_elastic_world_version(int *version_out)
 {
-    *version_out = pli_proc.boot != NULL ? version_now() : 0;
+    *version_out = pli_proc.boot != NULL ? newest_version() : 0;
     return PLI_OK;
 }
 
-enum pli_err pli_resize_version_of(struct pli_comm *comm, int *version_out)
+enum pli_err pli_elastic_world_version_of(struct pli_comm *comm, int *version_out)
 {
-    int version = comm == pli_comm_any(MPI_COMM_WORLD) ? (int)meant : MPI_UNDEFINED;
+    int version = comm == pli_comm_any(MPI_COMM_WORLD) ? (int)current : MPI_UNDEFINED;
     pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < n_world && version == MPI_UNDEFINED; i++) {
         version = worlds[i] == comm ? (int)i : MPI_UNDEFINED;
@@ -55,7 +57,7 @@ enum pli_err pli_resize_version_of(struct pli_comm *comm, int *version_out)
     return PLI_OK;
 }
 
-static enum pli_err make(uint32_t version, struct pli_comm **out)
+static enum pli_err make_comm(uint32_t version, struct pli_comm **out)
 {
     char name[MPI_MAX_PSET_NAME_LEN];
     struct pli_group *group;
@@ -83,7 +85,7 @@ static enum pli_err make(uint32_t version, struct pli_comm **out)
     return PLI_OK;
 }
 
-static bool make_room(uint32_t version)
+static bool grow_table(uint32_t version)
 {
     struct pli_comm **more =
         version < n_world ? worlds : realloc(worlds, (version + 8) * sizeof *worlds);
@@ -97,9 +99,9 @@ static bool make_room(uint32_t version)
     return true;
 }
 
-enum pli_err pli_resize_world_at(int version, struct pli_comm **out)
+enum pli_err pli_elastic_world_at(int version, struct pli_comm **out)
 {
-    int now = version_now();
+    int now = newest_version();
     enum pli_err err = PLI_OK;
     if (version < 0 || version > now) {
         return pli_fail(PLI_ERR_ARG, "argument version is %d, but the world's versions are 0 to %d",
@@ -109,15 +111,15 @@ enum pli_err pli_resize_world_at(int version, struct pli_comm **out)
     if (world == NULL) {
         return pli_fail(PLI_ERR_OTHER, "there is no world before MPI_Init and after MPI_Finalize");
     }
-    if ((uint32_t)version == meant || (uint32_t)version < pli_proc.boot->version) {
-        *out = (uint32_t)version == meant ? world : NULL; // NULL: before this process came
+    if ((uint32_t)version == current || (uint32_t)version < pli_proc.boot->version) {
+        *out = (uint32_t)version == current ? world : NULL; // NULL: older than this process
         return PLI_OK;
     }
     pthread_mutex_lock(&lock);
-    if (!make_room((uint32_t)version)) {
+    if (!grow_table((uint32_t)version)) {
         err = pli_fail(PLI_ERR_NOMEM, "no memory for versions of the world");
     } else if (worlds[version] == NULL) {
-        err = make((uint32_t)version, &worlds[version]);
+        err = make_comm((uint32_t)version, &worlds[version]);
     }
     if (err == PLI_OK) {
         *out = worlds[version];
@@ -126,11 +128,11 @@ enum pli_err pli_resize_world_at(int version, struct pli_comm **out)
     return err;
 }
 
-struct pli_comm *pli_resize_newest(uint32_t *version_out)
+struct pli_comm *pli_elastic_world_newest(uint32_t *version_out)
 {
     struct pli_comm *c = pli_comm_any(MPI_COMM_WORLD);
-    *version_out = meant;
-    for (uint32_t v = meant + 1; v < n_world; v++) {
+    *version_out = current;
+    for (uint32_t v = current + 1; v < n_world; v++) {
         if (worlds[v] != NULL) {
             *version_out = v;
             c = worlds[v];
@@ -139,12 +141,13 @@ struct pli_comm *pli_resize_newest(uint32_t *version_out)
     return c;
 }
 
-// All that a program hung on MPI_COMM_WORLD stays there, and so does the handle.
-static void hand_over(struct pli_comm *from, struct pli_comm *to)
+// Let MPI_COMM_WORLD be another communicator, which takes over name, error handler, attributes,
+// info and buffer.
+static void move_handle(struct pli_comm *from, struct pli_comm *to)
 {
     struct pli_errhandler *e = to->errhandler;
     snprintf(to->name, sizeof to->name, "%s", from->name);
-    snprintf(from->name, sizeof from->name, "world@%u", meant);
+    snprintf(from->name, sizeof from->name, "world@%u", current);
     to->errhandler = pli_errhandler_retain(from->errhandler);
     pli_errhandler_release(e);
     to->attrs = from->attrs;
@@ -159,15 +162,15 @@ static void hand_over(struct pli_comm *from, struct pli_comm *to)
     pli_handle_predefined[to->obj.value] = &to->obj;
 }
 
-enum pli_err pli_resize_take_up(uint32_t version)
+enum pli_err pli_elastic_world_set(uint32_t version)
 {
     struct pli_comm *old = pli_comm_any(MPI_COMM_WORLD), *c = NULL;
     enum pli_err err = PLI_OK;
     pthread_mutex_lock(&lock);
-    if (!make_room(version) || !make_room(meant)) {
+    if (!grow_table(version) || !grow_table(current)) {
         err = pli_fail(PLI_ERR_NOMEM, "no memory for versions of the world");
     } else if (worlds[version] == NULL) {
-        err = make(version, &worlds[version]);
+        err = make_comm(version, &worlds[version]);
     }
     c = err == PLI_OK ? worlds[version] : NULL;
     if (err == PLI_OK && c == NULL) {
@@ -175,25 +178,25 @@ enum pli_err pli_resize_take_up(uint32_t version)
     }
     if (c != NULL) {
         worlds[version] = NULL;
-        hand_over(old, c);
-        worlds[meant] = meant >= pli_proc.boot->version ? old : NULL;
-        if (worlds[meant] == NULL) {
-            pli_comm_lose(old); // of the process that this one was forked from
+        move_handle(old, c);
+        worlds[current] = current >= pli_proc.boot->version ? old : NULL;
+        if (worlds[current] == NULL) {
+            pli_comm_lose(old); // it belongs to the parent that this process was forked from
         }
-        meant = version;
+        current = version;
     }
     pthread_mutex_unlock(&lock);
     return err;
 }
 
-void pli_resize_clone(void)
+void pli_elastic_world_clone(void)
 {
-    free(worlds); // what they are is the other process's business
+    free(worlds); // the communicators belong to the parent
     worlds = NULL;
     n_world = 0;
 }
 
-static void forget(struct pli_comm *c)
+static void forget_comm(struct pli_comm *c)
 {
     pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < n_world; i++) {
@@ -202,39 +205,39 @@ static void forget(struct pli_comm *c)
     pthread_mutex_unlock(&lock);
 }
 
-void pli_resize_leave(void)
+void pli_elastic_world_end(void)
 {
     for (uint32_t i = 0; i < n_world; i++) {
-        pli_comm_release(worlds[i]); // forget() empties the place
+        pli_comm_release(worlds[i]); // forget_comm() clears the entry
     }
     free(worlds);
     worlds = NULL;
     n_world = 0;
 }
 
-PLI_START void pli_resize_prepare(void)
+PLI_START void pli_elastic_world_prepare(void)
 {
-    pli_comm_on_end(forget);
+    pli_comm_on_end(forget_comm);
 }
 
-enum pli_err pli_resize_world(struct pli_comm *comm, int size)
+enum pli_err pli_elastic_world_resize(struct pli_comm *comm, int size)
 {
-    return pli_resize_world_info(comm, size, NULL);
+    return pli_elastic_world_resize_info(comm, size, NULL);
 }
 
-// On another host than that of the first member the version may be on its way.
+// Wait until this host knows the version; the host of the first member knows it earlier.
 static void await_version(struct pli_comm *comm, uint32_t version)
 {
     struct pli_waiter w = {
         .lane = comm->ep->lane, .comm = comm, .call = "MPIX_World_resize", .is_restless = true
     };
-    while ((uint32_t)version_now() < version) {
+    while ((uint32_t)newest_version() < version) {
         pli_progress_step(&w);
     }
     pli_progress_end(&w);
 }
 
-enum pli_err pli_resize_world_info(struct pli_comm *comm, int size, struct pli_info *info)
+enum pli_err pli_elastic_world_resize_info(struct pli_comm *comm, int size, struct pli_info *info)
 {
     struct pli_answer answer = { 0 };
     enum pli_err err = PLI_OK;
@@ -261,4 +264,14 @@ enum pli_err pli_resize_world_info(struct pli_comm *comm, int size, struct pli_i
     }
     pli_process_recount();
     return err;
+}
+
+// The launcher writes the number of the first version without a rank into the row of that rank
+// before the version becomes the newest.
+enum pli_err pli_elastic_world_leaving(int *flag_out)
+{
+    const struct pli_node *node = &pli_boot.node;
+    *flag_out = node->rows != NULL &&
+                atomic_load_explicit(&node->rows[pli_boot.row].leave, memory_order_acquire) != 0;
+    return PLI_OK;
 }

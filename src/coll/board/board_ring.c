@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Entries are numbered; each reader tells how many it has read, and the writer waits for the slowest.
+#include "coll/board/board_ring.h"
+
+#include "coll/coll_args.h"
+#include "ft/failure.h"
+#include "msg/arena.h"
+#include "obj/comm.h"
+
+enum { IS_INLINE, IS_CHUNK }; // slot->error says where the data is
+
+static struct pli_board_slot *entry(struct pli_board *b)
+{
+    return &b->w->ring[b->ring_at % PLI_BOARD_RING];
+}
+
+size_t pli_board_ring_piece(struct pli_board *b, size_t bytes)
+{
+    if (bytes > PLI_BOARD_INLINE && b->stream == NULL) {
+        b->stream = pli_arena_take((size_t)PLI_BOARD_CHUNK * PLI_BOARD_RING);
+    }
+    return bytes <= PLI_BOARD_INLINE || b->stream == NULL ? PLI_BOARD_INLINE : PLI_BOARD_CHUNK;
+}
+
+// Wait until all are done with what the next entry held. False: they never will.
+static bool wait_for_room(struct pli_board *b)
+{
+    if (b->ring_at < b->ring_room) {
+        return true;
+    }
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < b->n; i++) {
+        if (i != b->me) {
+            // A reader wakes the root it reads from, which may have been another one.
+            if (!pli_board_wait_short(b, &b->members[i].read, b->ring_at - PLI_BOARD_RING + 1)) {
+                return false;
+            }
+            uint64_t read = atomic_load_explicit(&b->members[i].read, memory_order_relaxed);
+            least = read < least ? read : least;
+        }
+    }
+    b->ring_room = least + PLI_BOARD_RING;
+    return true;
+}
+
+unsigned char *pli_board_ring_next(struct pli_board *b, const struct pli_coll_args *a, size_t bytes,
+                                   size_t piece)
+{
+    if (!wait_for_room(b)) {
+        return NULL;
+    }
+    struct pli_board_slot *e = entry(b);
+    e->bytes = bytes;
+    e->kind = (uint32_t)a->kind;
+    if (piece < PLI_BOARD_CHUNK) {
+        e->error = IS_INLINE;
+        return e->data;
+    }
+    unsigned char *at = b->stream + b->ring_at % PLI_BOARD_RING * PLI_BOARD_CHUNK;
+    e->error = IS_CHUNK;
+    e->offset = pli_arena_offset(at);
+    return at;
+}
+
+void pli_board_ring_publish(struct pli_board *b)
+{
+    struct pli_board_slot *e = entry(b);
+    b->ring_at++;
+    atomic_store_explicit(&e->seq, b->ring_at, memory_order_release);
+    pli_board_wake_all(b);
+}
+
+void pli_board_ring_close(struct pli_board *b)
+{
+    atomic_store_explicit(&b->members[b->me].read, b->ring_at, memory_order_relaxed);
+}
+
+enum pli_err pli_board_ring_read(struct pli_board *b, const struct pli_coll_args *a,
+                                 struct pli_board_ring_view *out)
+{
+    struct pli_board_slot *e = entry(b);
+    if (!pli_board_wait(b, &e->seq, b->ring_at + 1)) {
+        return pli_failure_refuse(pli_coll_kind_info[a->kind].name, a->comm);
+    }
+    if (__builtin_expect(e->kind != (uint32_t)a->kind, 0)) {
+        return pli_fail(PLI_ERR_OTHER, "rank %d of %s is in %s, and this rank is in %s", a->root,
+                        pli_comm_say(a->comm), pli_coll_kind_info[e->kind].name,
+                        pli_coll_kind_info[a->kind].name);
+    }
+    out->bytes = e->bytes;
+    out->piece = e->error == IS_CHUNK ? PLI_BOARD_CHUNK : PLI_BOARD_INLINE;
+    out->data = e->error == IS_CHUNK ? pli_arena_at(e->offset) : e->data;
+    return PLI_OK;
+}
+
+void pli_board_ring_done(struct pli_board *b, int root)
+{
+    b->ring_at++;
+    atomic_store_explicit(&b->members[b->me].read, b->ring_at, memory_order_release);
+    pli_board_wake(b, root); // it may wait for room
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A large run is cut into pieces, which are under way together. What io_uring leaves undone, for
+// whatever reason, is done by system calls, which tell what is wrong.
+#include "io/file_block.h"
+
+#include "io/file.h"
+#include "io/file_sys.h"
+#include "io/file_uring.h"
+
+enum {
+    PIECE = 1 << 20,
+    N_PIECE = 64, // of a large run, in one ring
+    FEW = 4,      // pieces that are not worth a ring
+};
+
+static enum pli_err move_one(const struct pli_file *f, bool is_write, char *buf, size_t len,
+                             MPI_Offset at, size_t *done_out)
+{
+    return is_write ? pli_file_sys_write(f->fd, f->name, buf, len, at, done_out)
+                    : pli_file_sys_read(f->fd, f->name, buf, len, at, done_out);
+}
+
+enum pli_err pli_file_block_pieces(const struct pli_file *f, bool is_write,
+                                   struct pli_file_piece *pieces, int n, size_t *done_out)
+{
+    enum pli_err err = PLI_OK;
+    bool is_end = false;
+    *done_out = 0;
+    for (int i = 0; i < n; i++) {
+        pieces[i].done = 0;
+    }
+    if (f->has_uring && n >= FEW) {
+        pli_file_uring_move(is_write, f->fd, pieces, n);
+    }
+    for (int i = 0; i < n && err == PLI_OK && !is_end; i++) {
+        struct pli_file_piece *p = &pieces[i];
+        size_t more = 0;
+        if (p->done < p->len) {
+            err = move_one(f, is_write, p->buf + p->done, p->len - p->done,
+                           p->at + (MPI_Offset)p->done, &more);
+            p->done += more;
+        }
+        is_end = p->done < p->len;
+        *done_out += p->done;
+    }
+    return err;
+}
+
+enum pli_err pli_file_block_move(const struct pli_file *f, bool is_write, void *buf, size_t len,
+                                 MPI_Offset at, size_t *done_out)
+{
+    struct pli_file_piece pieces[N_PIECE];
+    enum pli_err err = PLI_OK;
+    size_t want = 0, done = 0;
+    if (!f->has_uring || len < FEW * (size_t)PIECE) {
+        return move_one(f, is_write, buf, len, at, done_out);
+    }
+    *done_out = 0;
+    while (*done_out < len && done == want && err == PLI_OK) {
+        int n = 0;
+        for (want = 0; n < N_PIECE && *done_out + want < len; n++) {
+            size_t left = len - *done_out - want, part = left < PIECE ? left : PIECE;
+            size_t from = *done_out + want;
+            pieces[n] =
+                (struct pli_file_piece){ (char *)buf + from, part, at + (MPI_Offset)from, 0 };
+            want += part;
+        }
+        err = pli_file_block_pieces(f, is_write, pieces, n, &done);
+        *done_out += done;
+    }
+    return err;
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files on every kind of communicator: they work there, or the error says why not. The argument is
+// the kind: "parts" (of the world, and of a session), "spawn", "fork", or "resize", which needs
+// mpiexec --elastic 1:6 -n 2.
+#include "t.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+enum { RECORD = 100, N_RECORD = 50, BYTES = RECORD * N_RECORD };
+
+static char path[64];
+
+static int rank_of(MPI_Comm c)
+{
+    int r;
+    MPI_Comm_rank(c, &r);
+    return r;
+}
+
+static int size_of(MPI_Comm c)
+{
+    int n;
+    MPI_Comm_size(c, &n);
+    return n;
+}
+
+static void name_file(MPI_Comm c)
+{
+    if (rank_of(c) == 0) {
+        snprintf(path, sizeof path, "/tmp/io_comms.%d", (int)getpid());
+    }
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, c);
+}
+
+static void expect(int code, int class, const char *piece)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int got, len;
+    MPI_Error_class(code, &got);
+    MPI_Error_string(code, text, &len);
+    T_EQ(got, class);
+    T_HAS(text, piece);
+}
+
+static MPI_File open_file(MPI_Comm c)
+{
+    MPI_File f = MPI_FILE_NULL;
+    MPI_Datatype record, view;
+    T_EQ(MPI_File_open(c, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f), 0);
+    MPI_Type_contiguous(RECORD, MPI_BYTE, &record);
+    MPI_Type_create_resized(record, 0, (MPI_Aint)RECORD * size_of(c), &view);
+    MPI_Type_commit(&view);
+    T_EQ(MPI_File_set_view(f, (MPI_Offset)RECORD * rank_of(c), MPI_BYTE, view, "native",
+                           MPI_INFO_NULL),
+         0);
+    MPI_Type_free(&view);
+    MPI_Type_free(&record);
+    return f;
+}
+
+// Records of all members, collective and not, and the shared pointer.
+static void use(MPI_File f, MPI_Comm c, int turn)
+{
+    char out[BYTES], in[BYTES];
+    MPI_Offset at;
+    MPI_Request r;
+    int rank = rank_of(c);
+    for (int i = 0; i < BYTES; i++) {
+        out[i] = (char)(rank * 31 + turn * 7 + i);
+    }
+    T_EQ(MPI_File_write_at_all(f, 0, out, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    memset(in, 0, BYTES);
+    T_EQ(MPI_File_iread_at_all(f, 0, in, BYTES, MPI_BYTE, &r), 0);
+    T_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), 0);
+    T_EQ(memcmp(in, out, BYTES), 0);
+    T_EQ(MPI_File_seek_shared(f, BYTES, MPI_SEEK_SET), 0);
+    T_EQ(MPI_File_write_shared(f, out, RECORD, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    MPI_Barrier(c);
+    T_EQ(MPI_File_get_position_shared(f, &at), 0);
+    T_EQ(at, BYTES + RECORD * size_of(c));
+    MPI_Barrier(c);
+}
+
+static void use_once(MPI_Comm c)
+{
+    MPI_File f = open_file(c);
+    use(f, c, 1);
+    T_EQ(MPI_File_close(&f), 0);
+    if (rank_of(c) == 0) {
+        unlink(path);
+    }
+}
+
+static void parts(void)
+{
+    MPI_Comm half, inter;
+    int me = rank_of(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD);
+    MPI_File f;
+    use_once(MPI_COMM_WORLD);
+    MPI_Comm_split(MPI_COMM_WORLD, me % 2, -me, &half);
+    name_file(half);
+    use_once(half);
+    if (n > 1) {
+        MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, me % 2 == 0 ? n - 1 - n % 2 : n - 2 + n % 2,
+                             0, &inter);
+        expect(MPI_File_open(inter, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
+               MPI_ERR_COMM, "intracommunicator");
+        MPI_Comm_free(&inter);
+    }
+    MPI_Comm_free(&half);
+    name_file(MPI_COMM_SELF);
+    use_once(MPI_COMM_SELF);
+}
+
+static void of_session(void)
+{
+    MPI_Session s;
+    MPI_Group g;
+    MPI_Comm c;
+    T_EQ(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &s), 0);
+    T_EQ(MPI_Group_from_session_pset(s, "mpi://WORLD", &g), 0);
+    T_EQ(MPI_Comm_create_from_group(g, "io_comms", MPI_INFO_NULL, MPI_ERRORS_RETURN, &c), 0);
+    name_file(c);
+    use_once(c);
+    MPI_Comm_free(&c);
+    MPI_Group_free(&g);
+    T_EQ(MPI_Session_finalize(&s), 0);
+}
+
+static void meet_children(MPI_Comm inter, int is_child)
+{
+    MPI_Comm all;
+    MPI_File f;
+    expect(MPI_File_open(inter, "/tmp/io_comms.never", MPI_MODE_CREATE | MPI_MODE_RDWR,
+                         MPI_INFO_NULL, &f),
+           MPI_ERR_COMM, "intracommunicator");
+    T_OK(access("/tmp/io_comms.never", F_OK) != 0);
+    MPI_Intercomm_merge(inter, is_child, &all);
+    name_file(all);
+    use_once(all);
+    MPI_Comm_free(&all);
+    MPI_Comm_disconnect(&inter);
+}
+
+static void spawn(char *program)
+{
+    MPI_Comm children;
+    char *argv[] = { (char[]){ "spawn" }, NULL };
+    MPI_Comm_spawn(program, argv, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                   MPI_ERRCODES_IGNORE);
+    meet_children(children, 0);
+}
+
+static void clone(void)
+{
+    MPI_File f = open_file(MPI_COMM_WORLD);
+    int got = MPI_Fork(1);
+    T_OK(got < 0);
+    expect(-got, MPI_ERR_OTHER, "has 1 files (MPI_File_open)");
+    use(f, MPI_COMM_WORLD, 1);
+    T_EQ(MPI_File_close(&f), 0);
+    T_OK(MPI_Fork(1) >= 0);
+    use_once(MPI_COMM_WORLD);
+}
+
+// The file of a version stays usable while its members are there.
+static void resize(void)
+{
+    int version, newest, size;
+    MPI_Comm now;
+    MPIX_Comm_world_version(MPI_COMM_WORLD, &version);
+    MPI_File first = MPI_FILE_NULL;
+    if (version == 0) {
+        first = open_file(MPI_COMM_WORLD);
+        use(first, MPI_COMM_WORLD, 1);
+        T_EQ(MPIX_World_resize(MPI_COMM_WORLD, 4), 0);
+        do {
+            MPIX_World_version(&newest);
+        } while (newest == 0);
+        use(first, MPI_COMM_WORLD, 2);
+    }
+    T_EQ(MPIX_Comm_world_at(1, &now), 0);
+    MPI_Comm_size(now, &size);
+    T_EQ(size, 4);
+    char of_first[sizeof path];
+    memcpy(of_first, path, sizeof path);
+    name_file(now);
+    strcat(path, ".1");
+    MPI_File second = open_file(now);
+    use(second, now, 1);
+    T_EQ(MPIX_World_resize(now, 1), 0); // all but rank 0 are to leave
+    use(second, now, 2);
+    T_EQ(MPI_File_close(&second), 0);
+    if (version == 0) { // the first one has a member that leaves
+        use(first, MPI_COMM_WORLD, 3);
+        T_EQ(MPI_File_close(&first), 0);
+    }
+    if (rank_of(now) == 0) {
+        unlink(path);
+        unlink(of_first);
+        T_EQ(MPIX_Comm_world_at(2, &now), 0);
+        name_file(now);
+        use_once(now);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parent;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    T_MUST(argc > 1);
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) {
+        meet_children(parent, 1);
+        MPI_Finalize();
+        return t_status();
+    }
+    if (strcmp(argv[1], "resize") != 0) {
+        name_file(MPI_COMM_WORLD);
+    }
+    if (strcmp(argv[1], "parts") == 0) {
+        parts();
+        of_session();
+    } else if (strcmp(argv[1], "spawn") == 0) {
+        spawn(argv[0]);
+    } else if (strcmp(argv[1], "fork") == 0) {
+        clone();
+    } else {
+        int version;
+        MPIX_Comm_world_version(MPI_COMM_WORLD, &version);
+        if (version == 0) {
+            name_file(MPI_COMM_WORLD);
+        }
+        resize();
+    }
+    MPI_Finalize();
+    return t_status();
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs built by the real mpicc of MPICH and of Open MPI run on this MPI, alone and in one world."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, SOURCE, Run, check, status
+
+WORLD = os.path.join(SOURCE, "tests", "abi", "foreign_world.c")
+COMPILERS = {"standard": [os.path.join(BUILD, "bin", "mpicc")], "mpich": ["mpicc.mpich"], "openmpi": ["mpicc.openmpi"]}
+THERE = [abi for abi, words in COMPILERS.items() if shutil.which(words[0])]
+if THERE == ["standard"]:
+    print("there is neither mpicc.mpich nor mpicc.openmpi")
+    sys.exit(77)
+
+here = tempfile.mkdtemp()
+
+
+def build(abi, name, source, *flags):
+    to = os.path.join(here, f"{name}.{abi}")
+    subprocess.run([*COMPILERS[abi], "-w", "-I", os.path.join(SOURCE, "tests"), *flags, "-o", to, source], check=True)
+    return to
+
+
+def write(name, text):
+    path = os.path.join(here, name)
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+    return path
+
+
+programs = {abi: build(abi, "world", WORLD) for abi in THERE}
+for abi, program in programs.items():
+    r = Run("-n", 4, program, f"file.{abi}", program, cwd=here, timeout=120)
+    check(r.rc == 0 and r.out == "all is well\n" and r.err == "", f"{abi}: {r}")
+
+# In one world: each program has its own ABI, and a spawned one too.
+words = []
+for abi in THERE + THERE[:1]:
+    words += [":", "-n", 1, programs[abi], "file.mixed", programs[THERE[-1]]]
+r = Run(*words[1:], cwd=here, timeout=120)
+check(r.rc == 0 and r.out == "all is well\n", r)
+
+# Programs at a fixed address have copies of the library's variables; scripts find the library too.
+SMALL = write("small.c", """#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int n, one = 1;
+    MPI_Init(&argc, &argv);
+    MPI_Allreduce(&one, &n, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (n == 3) {
+        puts("three");
+    }
+    fflush(stdout);
+#ifdef LACKS
+    int got;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &got);
+#endif
+    MPI_Finalize();
+    return 0;
+}
+""")
+for abi in THERE[1:]:
+    fixed = build(abi, "fixed", SMALL, "-no-pie", "-fno-pic")
+    r = Run("-n", 3, fixed)
+    check(r.rc == 0 and r.out == "three\n" * 3, f"{abi}: {r}")
+    for options, rc in ((["--abi", abi], 0), (["--abi=standard"], 2), ([f"--abi={'mpich' if abi == 'openmpi' else 'openmpi'}"], 2)):
+        r = Run("-n", 3, *options, fixed)
+        check(r.rc == rc and ("three" in r.out) == (rc == 0), f"{abi} {options}: {r}")
+    r = Run("-n", 3, "sh", "-c", f"exec {fixed}")
+    check(r.rc == 0 and r.out == "three\n" * 3, f"{abi}: {r}")
+    r = Run("-n", 2, "--abi=none", fixed)
+    check("three" not in r.out, f"{abi}: {r}")
+    # What is not there ends the program at its first call, not when it is loaded.
+    lacks = build(abi, "lacks", SMALL, "-DLACKS")
+    r = Run("-n", 3, lacks)
+    check(r.rc != 0 and "three\n" in r.out and "MPI_T_init_thread was called, which Pliant MPI does not have" in r.words, r)
+    # The wrong MPI beside the right one.
+    other = "libmpi.so.40" if abi == "mpich" else "libmpi.so.12"
+    folder = os.path.join(BUILD, "lib", "pliant", "openmpi" if abi == "mpich" else "mpich")
+    r = Run("-n", 1, "-x", f"LD_PRELOAD={os.path.join(folder, other)}", lacks)
+    check(r.rc != 0 and "has loaded a second MPI" in r.words, f"{abi}: {r}")
+    # Fortran libraries of others are not offered.
+    fortran = "libmpichfort.so.12" if abi == "mpich" else "libmpi_mpifh.so.40"
+    empty = write("empty.c", "int fortran_(void) { return 0; }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{fortran}", "-o", os.path.join(here, fortran), empty], check=True)
+    needs = build(abi, "fortran", SMALL, "-Wl,--no-as-needed", os.path.join(here, fortran))
+    r = Run("-n", 1, needs)
+    check(r.rc == 2 and f"needs {fortran}, which Pliant MPI does not offer" in r.words, f"{abi}: {r}")
+
+# What mpiinfo says of a program; also of one that needs MPI by way of a library only.
+INFO = os.path.join(BUILD, "bin", "mpiinfo")
+for abi in THERE:
+    r = Run("--abi", programs[abi], tool=INFO)
+    check(r.rc == 0 and ("the standard ABI: runs" if abi == "standard" else f"/pliant/{abi}/libmpi") in r.out, r)
+    if abi != "standard":
+        r = Run("--abi=" + os.path.join(here, f"fortran.{abi}"), tool=INFO)
+        check(r.rc == 1 and "Pliant MPI does not offer it" in r.out, r)
+        between = os.path.join(here, f"libbetween.{abi}.so")
+        subprocess.run([*COMPILERS[abi], "-shared", "-fPIC", "-o", between, write("between.c", """#include <mpi.h>
+int between(void) { return MPI_Init(0, 0); }
+""")], check=True)
+        far = os.path.join(here, "far." + abi)
+        subprocess.run(["cc", "-o", far, write("far.c", "int between(void); int main(void) { return between(); }\n"), between], check=True)
+        r = Run("--abi", far, tool=INFO)
+        check(r.rc == 0 and f"/pliant/{abi}/libmpi" in r.out, r)
+r = Run("--abi", "/no/such/file", tool=INFO)
+check(r.rc == 1 and "No such file" in r.out, r)
+r = Run("--abi", write("script", "#!/bin/sh\n"), tool=INFO)
+check(r.rc == 0 and "is a script" in r.out and "needs no MPI" in r.out, r)
+
+# A program of the standard ABI does not get the folders; others do, in front of what was there.
+show = build("standard", "show", write("show.c", """#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    MPI_Init(NULL, NULL);
+    const char *path = getenv("LD_LIBRARY_PATH");
+    printf("%s\\n", path != NULL ? path : "none");
+    return MPI_Finalize();
+}
+"""))
+os.environ.pop("LD_LIBRARY_PATH", None)
+r = Run("-n", 1, show)
+check(r.rc == 0 and r.out == "none\n", r)
+r = Run("-n", 1, "-x", "LD_LIBRARY_PATH=/nowhere", show)
+check(r.rc == 0 and r.out == "/nowhere\n", r)
+r = Run("-n", 1, "-x", "LD_LIBRARY_PATH=/nowhere", "sh", "-c", "echo $LD_LIBRARY_PATH")
+check(r.rc == 0 and "/pliant/mpich:" in r.out and r.out.endswith("/pliant/openmpi:/nowhere\n"), r)
+shutil.rmtree(here)
+sys.exit(status())

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that write a file in every way, step by step, until a test lets them end:
+//
+//     io_probe FILE GATE      ends when GATE is there; "step N" is printed now and then
+//
+// Each step appends a block of records interleaved by rank, half of it nonblocking, and one line of
+// every rank by the shared pointer of FILE.log. In the end all is read and compared.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RECORD = 64, N_RECORD = 100, BYTES = RECORD * N_RECORD, LINE = 32 };
+
+static int rank, size;
+static char out[2][BYTES], in[BYTES];
+
+static void check(int is_good, const char *what, int step)
+{
+    if (!is_good) {
+        fprintf(stderr, "io_probe: rank %d: %s is wrong at step %d\n", rank, what, step);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+}
+
+static void must(int code, const char *what, int step)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len;
+    if (code != MPI_SUCCESS) {
+        MPI_Error_string(code, text, &len);
+        fprintf(stderr, "io_probe: %s\n", text);
+    }
+    check(code == MPI_SUCCESS, what, step);
+}
+
+static void fill(char *buf, int step, int half)
+{
+    for (int i = 0; i < BYTES; i++) {
+        buf[i] = (char)(rank * 37 + step * 11 + half * 5 + i);
+    }
+}
+
+static MPI_File open_file(const char *name)
+{
+    MPI_File f;
+    must(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
+         "MPI_File_open", 0);
+    must(MPI_File_set_size(f, 0), "MPI_File_set_size", 0);
+    return f;
+}
+
+static void write_step(MPI_File f, MPI_File lines, int step)
+{
+    MPI_Request r;
+    char line[LINE];
+    MPI_Offset at = (MPI_Offset)step * 2 * BYTES;
+    fill(out[0], step, 0);
+    fill(out[1], step, 1);
+    must(MPI_File_iwrite_at_all(f, at, out[0], BYTES, MPI_BYTE, &r), "MPI_File_iwrite_at_all",
+         step);
+    must(MPI_File_write_at(f, at + BYTES, out[1], BYTES, MPI_BYTE, MPI_STATUS_IGNORE),
+         "MPI_File_write_at", step);
+    must(MPI_Wait(&r, MPI_STATUS_IGNORE), "MPI_Wait", step);
+    memset(line, ' ', LINE);
+    snprintf(line, LINE, "%d %d", rank, step);
+    line[LINE - 1] = '\n';
+    must(MPI_File_write_shared(lines, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE),
+         "MPI_File_write_shared", step);
+}
+
+static void read_all(MPI_File f, int n_step)
+{
+    for (int step = 0; step < n_step; step++) {
+        for (int half = 0; half < 2; half++) {
+            MPI_Offset at = (MPI_Offset)(2 * step + half) * BYTES;
+            must(MPI_File_read_at_all(f, at, in, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), "reading",
+                 step);
+            fill(out[0], step, half);
+            check(memcmp(in, out[0], BYTES) == 0, "the data", step);
+        }
+    }
+}
+
+// Every rank has one line of every step there.
+static void read_lines(MPI_File lines, int n_step)
+{
+    char line[LINE];
+    MPI_Offset bytes;
+    int *next = calloc((size_t)size, sizeof *next);
+    must(MPI_File_get_size(lines, &bytes), "MPI_File_get_size", n_step);
+    check(bytes == (MPI_Offset)LINE * size * n_step, "the size of the log", n_step);
+    for (int i = 0; i < size * n_step; i++) {
+        int who = -1, step = -1;
+        must(MPI_File_read_at(lines, (MPI_Offset)i * LINE, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE),
+             "reading the log", i);
+        line[LINE - 1] = '\0';
+        check(sscanf(line, "%d %d", &who, &step) == 2 && who >= 0 && who < size, "a line", i);
+        check(step == next[who]++, "the order of lines", i);
+    }
+    free(next);
+}
+
+int main(int argc, char **argv)
+{
+    char name[512];
+    int step = 0, is_over = 0;
+    MPI_Datatype record, view;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    check(argc == 3, "the number of arguments", 0);
+    snprintf(name, sizeof name, "%.500s.log", argv[1]);
+    MPI_File f = open_file(argv[1]), lines = open_file(name);
+    MPI_Type_contiguous(RECORD, MPI_BYTE, &record);
+    MPI_Type_create_resized(record, 0, (MPI_Aint)RECORD * size, &view);
+    MPI_Type_commit(&view);
+    must(MPI_File_set_view(f, (MPI_Offset)RECORD * rank, MPI_BYTE, view, "native", MPI_INFO_NULL),
+         "MPI_File_set_view", 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (; !is_over; step++) {
+        write_step(f, lines, step);
+        int is_there = access(argv[2], F_OK) == 0;
+        MPI_Allreduce(&is_there, &is_over, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        if (rank == 0 && step % 5 == 0) {
+            printf("step %d \n", step);
+            fflush(stdout);
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    must(MPI_File_sync(lines), "MPI_File_sync", step);
+    MPI_Barrier(MPI_COMM_WORLD);
+    read_all(f, step);
+    read_lines(lines, step);
+    must(MPI_File_close(&lines), "MPI_File_close", step);
+    must(MPI_File_close(&f), "MPI_File_close", step);
+    if (rank == 0) {
+        printf("all is well with %d ranks\n", size);
+    }
+    MPI_Type_free(&view);
+    MPI_Type_free(&record);
+    MPI_Finalize();
+    return 0;
+}
