@@ -320,7 +320,8 @@ int pli_cdesc_view(const struct pli_cdesc *d, MPI_Count count, MPI_Datatype type
     }
     struct shape s = shape_of(d);
     MPI_Datatype made = MPI_DATATYPE_NULL;
-    return finish(any_type(d, &s, count, type, &made), out, made);
+    int err = any_type(d, &s, count, type, &made);
+    return finish(err, out, made);
 }
 
 int pli_cdesc_blocks(const struct pli_cdesc *d, MPI_Count count, MPI_Datatype type,

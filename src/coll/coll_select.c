@@ -68,7 +68,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_SCATTER] = {
         { "board", "a ring in shared memory",
-          .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 64 * KIB, .max_rank = PLI_BOARD_INLINE / 2 },
+          .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 64 * KIB,
+          .max_rank = PLI_BOARD_INLINE / 2 },
         { "binomial", "a tree, blocks handed on",
           .build = pli_scatter_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
         { "linear", "the root to every rank", .build = pli_scatter_linear },
@@ -160,14 +161,16 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_SCAN] = {
         { "board", "each combines the windows before it",
           .direct = pli_scan_board,
-          .needs = BOARD | CORES | WINDOW | DENSE, .max_bytes = PLI_BOARD_WINDOW_SMALL, .max_rank = 64 },
+          .needs = BOARD | CORES | WINDOW | DENSE,
+          .max_bytes = PLI_BOARD_WINDOW_SMALL, .max_rank = 64 },
         { "doubling", "at doubling distance", .build = pli_scan_doubling },
         { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
     },
     [PLI_COLL_EXSCAN] = {
         { "board", "each combines the windows before it",
           .direct = pli_scan_board,
-          .needs = BOARD | CORES | WINDOW | DENSE, .max_bytes = PLI_BOARD_WINDOW_SMALL, .max_rank = 64 },
+          .needs = BOARD | CORES | WINDOW | DENSE,
+          .max_bytes = PLI_BOARD_WINDOW_SMALL, .max_rank = 64 },
         { "doubling", "at doubling distance", .build = pli_scan_doubling },
         { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
     },

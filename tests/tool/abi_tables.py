@@ -77,7 +77,9 @@ def compare_symbols(mpi, abi, here):
             check(name in ours, f"{mpi}: {name} is not there")
             check(kind not in "BDR" or ours.get(name, ("", 0))[1] == size, f"{mpi}: {name} has another size")
     for name, size in abi.objects.items():
-        check(name not in real or real[name][1] == size, f"{mpi}: {name} has {real.get(name)}, not {size} bytes")
+        # Programs copy the objects of handles, whose size must be the same; of others it differs between releases.
+        fits = name not in real or real[name][1] == size or (not name.startswith("ompi_mpi_") and size > real[name][1])
+        check(fits, f"{mpi}: {name} has {real.get(name)}, not {size} bytes")
         check(ours.get(name, ("", 0))[1] == size, f"{mpi}: our {name} has another size")
     return len(ours)
 

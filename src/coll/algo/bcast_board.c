@@ -2,6 +2,7 @@
 // Broadcast through the ring of the board. Each entry has the size, so ranks that disagree get an
 // error. Long messages come in chunks.
 #include "coll/algorithms.h"
+#include "coll/board/board.h"
 #include "coll/board/board_ring.h"
 #include "coll/comm_state.h"
 #include "coll/piece.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce_scatter through the windows: each rank shows a slice of every rank's block, and combines the
-// slices of its own block in the order of ranks.
+// Reduce_scatter through the windows: each rank shows a slice of every rank's block, and combines
+// the slices of its own block in the order of ranks.
 #include "coll/algorithms.h"
 #include "coll/board/board.h"
 #include "coll/board/board_window.h"

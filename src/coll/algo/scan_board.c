@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scan and exscan of short vectors: each rank shows its vector and combines those of the ranks before
-// it, in the order of ranks. One meeting.
+// Scan and exscan of short vectors: each rank shows its vector and combines those of the ranks
+// before it, in the order of ranks. One meeting.
 #include "coll/algorithms.h"
 #include "coll/board/board.h"
 #include "coll/board/board_window.h"

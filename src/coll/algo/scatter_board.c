@@ -2,6 +2,7 @@
 // Scatter through the ring of the board: an entry has a piece of every rank's block, and each rank
 // copies its own.
 #include "coll/algorithms.h"
+#include "coll/board/board.h"
 #include "coll/board/board_ring.h"
 #include "coll/comm_state.h"
 #include "coll/piece.h"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries are numbered; each reader tells how many it has read, and the writer waits for the slowest.
+// Entries are numbered; each reader tells how many it has read, and the writer waits for the
+// slowest.
 #include "coll/board/board_ring.h"
 
+#include "coll/board/board.h"
 #include "coll/coll_args.h"
 #include "ft/failure.h"
 #include "msg/arena.h"

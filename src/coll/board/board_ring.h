@@ -4,11 +4,11 @@
 #ifndef PLI_COLL_BOARD_RING_H
 #define PLI_COLL_BOARD_RING_H
 
-#include "coll/board/board.h"
+#include "base/err.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
+struct pli_board;
 struct pli_coll_args;
 
 enum {
