@@ -68,7 +68,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_SCATTER] = {
         { "board", "a ring in shared memory",
-          .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 64 * KIB,
+          .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 16 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
         { "binomial", "a tree, blocks handed on",
           .build = pli_scatter_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
