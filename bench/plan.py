@@ -85,6 +85,8 @@ BENCHES = [
     Bench("hosts_alltoall", "coll", 4, ["alltoall", "8", "1024", "65536"], hosts=2),
     Bench("hosts_start", "init", 64, hosts=4, wall="start"),
     Bench("ring16", "ring", 16),
+    Bench("poll4", "ring", 4, ["poll"]),
+    Bench("poll8", "ring", 8, ["poll"]),
     Bench("fortran_lat", "fortran", 2, bind=True),
     Bench("fortran_c", "lat", 2, ["8"], bind=True),  # the same in C, measured at the same time
     Bench("idle", "idle", 9),
@@ -199,6 +201,8 @@ AIMS = [
       for size, word in ((s, size_word(s)) for s in sizes)],
     Aim("start and end of 4 hosts x 16 ranks", "hosts_start", "ranks=64", 0.5),
     Aim("message with 10,000 posted receives", "match", "posted=10000 ranks=2", 0.02),
+    Aim("ring of 4 ranks that poll", "ring_poll", "size=8 ranks=4", 1.0),
+    Aim("ring of 8 ranks that poll", "ring_poll", "size=8 ranks=8", 1.0),
     Aim("ring of 16 ranks, one lap", "ring", "size=8 ranks=16", 0.9),
     Aim("CPU of 8 waiting ranks", "idle", "ranks=8", 0.5, "at_most"),
     Aim("strided send 1 MiB", "strided", "size=1048576 to=plain ranks=2", 1.0, "higher"),

@@ -29,6 +29,8 @@ enum {
     YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16)
     STALL_NS = 1000000,  // sleep with something to push: look again after this
     OTHERS_EVERY = 16,   // looks between two at other lanes
+    PATIENCE = 3,        // tests in a row without a result before the core is left to others
+    TESTS = 256,         // the same where every rank has a core: some 10 us
     IDLE_EVERY = 1024,   // tests without a result between two at lanes of threads not in MPI
     IDLE_NS = 2000000,   // sleep: then lanes of threads that are not in MPI are driven too
     NAP_NS = 100000000,  // first sleep; then the record is written and the sleep has no end
@@ -276,10 +278,25 @@ static int poll_orphans(const struct pli_waiter *w)
     return n;
 }
 
+// A program that asks again and again waits: where ranks share cores, what it waits for may need
+// this one. Those that ask now and then while they compute find something, or ask once.
+static void give_way_after(uint32_t n_empty)
+{
+    if (__builtin_expect(pli_lane_is_oversubscribed(), 0)) {
+        if (n_empty >= PATIENCE) {
+            pli_cpu_rest();
+        }
+    } else if (__builtin_expect(n_empty % TESTS == TESTS - 1, 0)) {
+        pli_cpu_give_way(); // another job may be on this core, or even the rank that it waits for
+    }
+}
+
 int pli_progress_test(struct pli_lane *lane)
 {
-    static _Thread_local uint32_t n_test; // that found nothing
+    static _Thread_local uint32_t n_test, n_empty; // that found nothing; in a row
     int n = pli_progress_once(lane);
+    n_empty = n > 0 ? 0 : n_empty + 1;
+    give_way_after(n_empty);
     if (n > 0 || !has_others()) {
         return n;
     }
