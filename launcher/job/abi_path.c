@@ -44,6 +44,9 @@ static bool is_offered(const struct pli_options *opt, const char *folder)
     if (folder == NULL || opt->takes_foreign) {
         return false;
     }
+    if (strcmp(folder, "standard") == 0) {
+        return opt->abi != PLI_ABI_NONE;
+    }
     switch (opt->abi) {
     case PLI_ABI_AUTO:
         return true;
@@ -58,7 +61,7 @@ static bool is_offered(const struct pli_options *opt, const char *folder)
 
 char *pli_abi_path_make(const struct pli_options *opt, const char *old)
 {
-    static const char *const folders[] = { "mpich", "openmpi" };
+    static const char *const folders[] = { "standard", "mpich", "openmpi" };
     char base[3200], *path = NULL;
     if (!find_base(base, sizeof base)) {
         return NULL;

@@ -30,7 +30,7 @@ static void find_mpiexec(char *to, size_t cap)
         snprintf(to, cap, "%s", us.dli_fname);
         slash = strrchr(to, '/');
     }
-    for (int up = 0; slash != NULL && up < 3; up++) { // lib, or lib/<machine>
+    for (int up = 0; slash != NULL && up < 5; up++) { // lib/<machine>/pliant/standard
         *slash = '\0';
         size_t len = strlen(to);
         snprintf(to + len, cap - len, "/bin/mpiexec");
