@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, SOURCE, Run, check, status
+from launch import BUILD, SOURCE, Run, check, sanitizer_flags, status
 
 WORLD = os.path.join(SOURCE, "tests", "abi", "foreign_world.c")
 COMPILERS = {"standard": [os.path.join(BUILD, "bin", "mpicc")], "mpich": ["mpicc.mpich"], "openmpi": ["mpicc.openmpi"]}
@@ -17,9 +17,7 @@ if THERE == ["standard"]:
     print("there is neither mpicc.mpich nor mpicc.openmpi")
     sys.exit(77)
 
-# A sanitizer's library must come first in a program: the other compilers put it there, too.
-SANITIZER = [w for w in subprocess.run([COMPILERS["standard"][0], "--showme:compile"], check=True, capture_output=True,
-                                       text=True).stdout.split() if w.startswith("-fsanitize")]
+SANITIZER = sanitizer_flags()
 here = tempfile.mkdtemp()
 
 

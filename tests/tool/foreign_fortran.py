@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, SOURCE, Run, check, status
+from launch import BUILD, SOURCE, Run, check, sanitizer_flags, status
 
 COMPILER = "mpif90.mpich"
 if not shutil.which(COMPILER):
@@ -23,8 +23,8 @@ def build(name, source, *flags):
     folder = os.path.join(here, name)
     os.mkdir(folder)
     to = os.path.join(folder, "program")
-    subprocess.run([COMPILER, "-w", "-ffree-line-length-none", *flags, "-o", to, os.path.join(SOURCE, "tests", "abi", source)],
-                   check=True, cwd=folder)
+    subprocess.run([COMPILER, "-w", "-ffree-line-length-none", *sanitizer_flags(), *flags, "-o", to,
+                    os.path.join(SOURCE, "tests", "abi", source)], check=True, cwd=folder)
     return to
 
 

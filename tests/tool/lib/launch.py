@@ -19,6 +19,14 @@ with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
     if any(line.startswith("PLIANT_SANITIZE:") and line.strip()[-1] != "=" for line in cache):
         SLOW = 5  # times are five times as long under a sanitizer
 
+
+def sanitizer_flags():
+    """What other compilers need, too, because a sanitizer's library must come first in a program."""
+    said = subprocess.run([os.path.join(BUILD, "bin", "mpicc"), "--showme:compile"], check=True, capture_output=True,
+                          text=True).stdout
+    return [w for w in said.split() if w.startswith("-fsanitize")]
+
+
 n_failed = 0
 
 
