@@ -102,6 +102,9 @@ bool pli_launch_check(const struct pli_job *job)
     if (job->n_task < job->n_rank) {
         n += (rlim_t)job->n_rank * FDS_PER_RANK;
     }
+    if (job->opt.out_files != NULL || job->opt.err_files != NULL) {
+        n += (rlim_t)job->n_task * 2;
+    }
     if (all.rlim_cur < n) {
         pli_say(
             "%u processes need %llu open files in mpiexec, but only %llu are allowed; raise the "

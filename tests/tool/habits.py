@@ -199,6 +199,8 @@ def check_meanings(d):
     r = Run("--mca", "btl", "tcp,self", "-mca", "btl_tcp_if_include", "eth0", "--mca", "odd", "1", "-n", 2, PROBE, "print", "x")
     check(r.rc == 0 and r.out == "x\nx\n" and r.words.count("mpiexec:") == 1, r)
     check(all(w in r.words for w in ("(use -x PLIANT_NET=tcp)", "(use -x PLIANT_TCP_IF=eth0)", "odd 1", "pliant-settings(7)")), r)
+    r = Run("--bind-to-cor", PROBE, "print", "x")  # the nearest name is one that is refused
+    check(r.rc == 2 and "--bind-to-core" not in r.words, r)
     r = Run("-iface", "a", "-iface", "b", PROBE, "print", "x")
     check(r.rc == 0 and r.words.count("has no effect") == 1, r)
 

@@ -182,8 +182,10 @@ static _Noreturn void refuse_unknown(const struct pli_option_reader *r, const ch
                        : "%s takes its value in the next word, without '='",
                    typed);
         }
-        look_for_nearer(t->option[i].names, bare, &least, &best);
-        look_for_nearer(t->option[i].aliases, bare, &least, &best);
+        if (t->option[i].advice[0] == '\0') { // not one that is of no use here
+            look_for_nearer(t->option[i].names, bare, &least, &best);
+            look_for_nearer(t->option[i].aliases, bare, &least, &best);
+        }
     }
     if (best.text != NULL) {
         r->bad("there is no option '%s'; did you mean %.*s? See %s --help", typed,
