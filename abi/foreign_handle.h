@@ -187,14 +187,16 @@ PLI_FOREIGN_CONVERT(request, Request, REQUEST)
 PLI_FOREIGN_CONVERT(message, Message, MESSAGE)
 PLI_FOREIGN_CONVERT(session, Session, SESSION)
 
+// The null file is 0 in both of their Fortran interfaces.
 static inline MPI_Fint pli_foreign_file_c2f(F_File h)
 {
-    return pli_std_MPI_File_toint(pli_foreign_file_in(h));
+    MPI_File file = pli_foreign_file_in(h);
+    return file == MPI_FILE_NULL ? 0 : pli_std_MPI_File_toint(file);
 }
 
 static inline F_File pli_foreign_file_f2c(MPI_Fint i)
 {
-    return pli_foreign_file_out(pli_std_MPI_File_fromint(i));
+    return pli_foreign_file_out(i == 0 ? MPI_FILE_NULL : pli_std_MPI_File_fromint(i));
 }
 
 // Error codes and classes (foreign_error.c).

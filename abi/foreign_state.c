@@ -1,35 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Callbacks that get an argument of their own (extra_state): there the function of the program is
 // kept beside the program's argument, and ours in its place changes the handles.
-#include "foreign_calls.h"
+#include "foreign_state.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
-struct state {
-    void *extra; // the program's
-    union {
-        F_Comm_copy_attr_function *comm;
-        F_Type_copy_attr_function *type;
-        F_Win_copy_attr_function *win;
-    } copy;
-    union {
-        F_Comm_delete_attr_function *comm;
-        F_Type_delete_attr_function *type;
-        F_Win_delete_attr_function *win;
-    } drop;
-    F_Grequest_query_function *query;
-    F_Grequest_free_function *free;
-    F_Grequest_cancel_function *cancel;
-    F_Datarep_extent_function *extent;
-    F_Datarep_conversion_function *read, *write;
-    F_Datarep_conversion_function_c *read_c, *write_c;
-};
+static struct pli_foreign_state *_Atomic keyvals;             // the newest is the first
+static _Thread_local struct pli_foreign_state *last_grequest; // that this thread started
 
 // A key may be in use after it was freed, and a data representation lives as long as the program:
 // only a generalized request gives its memory back.
-static struct state *make(struct state like)
+static struct pli_foreign_state *make(struct pli_foreign_state like)
 {
-    struct state *s = malloc(sizeof *s);
+    struct pli_foreign_state *s = malloc(sizeof *s);
     if (s != NULL) {
         *s = like;
     }
@@ -46,15 +30,16 @@ static int code_in(int code)
     static int copy_##name(MPI_##Name h, int keyval, void *extra_state, void *in, void *out,       \
                            int *flag)                                                              \
     {                                                                                              \
-        struct state *s = extra_state;                                                             \
-        return code_in(s->copy.name(pli_foreign_##name##_out(h), pli_foreign_keyval_out(keyval),   \
-                                    s->extra, in, out, flag));                                     \
+        struct pli_foreign_state *s = extra_state;                                                 \
+        return code_in(s->call.copy.name(pli_foreign_##name##_out(h),                              \
+                                         pli_foreign_keyval_out(keyval), s->call.extra, in, out,   \
+                                         flag));                                                   \
     }                                                                                              \
     static int drop_##name(MPI_##Name h, int keyval, void *value, void *extra_state)               \
     {                                                                                              \
-        struct state *s = extra_state;                                                             \
-        return code_in(s->drop.name(pli_foreign_##name##_out(h), pli_foreign_keyval_out(keyval),   \
-                                    value, s->extra));                                             \
+        struct pli_foreign_state *s = extra_state;                                                 \
+        return code_in(s->call.drop.name(pli_foreign_##name##_out(h),                              \
+                                         pli_foreign_keyval_out(keyval), value, s->call.extra));   \
     }
 
 PLI_FOREIGN_KEYVAL(comm, Comm)
@@ -117,12 +102,24 @@ PLI_FOREIGN_FUNCTIONS(WIN_, Win)
 PLI_FOREIGN_FUNCTIONS(, Comm)
 #endif
 
-static int put_keyval(int *to, int key, int err)
+static int put_keyval(int *to, int key, int err, struct pli_foreign_state *s)
 {
     if (err == 0) {
-        *to = pli_foreign_keyval_out(key);
+        *to = s->keyval = pli_foreign_keyval_out(key);
+        s->next = atomic_load(&keyvals);
+        while (!atomic_compare_exchange_weak(&keyvals, &s->next, s)) {
+        }
     }
     return err == 0 ? 0 : pli_foreign_error_out(err);
+}
+
+struct pli_foreign_state *pli_foreign_state_of_keyval(int keyval)
+{
+    struct pli_foreign_state *s = atomic_load(&keyvals);
+    while (s != NULL && s->keyval != keyval) {
+        s = s->next;
+    }
+    return s;
 }
 
 int pli_foreign_state_comm_keyval(F_Comm_copy_attr_function *comm_copy_attr_fn,
@@ -130,8 +127,10 @@ int pli_foreign_state_comm_keyval(F_Comm_copy_attr_function *comm_copy_attr_fn,
                                   int *comm_keyval, void *extra_state)
 {
     int key = 0;
-    struct state *s = make((struct state){
-        .extra = extra_state, .copy.comm = comm_copy_attr_fn, .drop.comm = comm_delete_attr_fn });
+    struct pli_foreign_state *s =
+        make((struct pli_foreign_state){ .call.extra = extra_state,
+                                         .call.copy.comm = comm_copy_attr_fn,
+                                         .call.drop.comm = comm_delete_attr_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -139,7 +138,7 @@ int pli_foreign_state_comm_keyval(F_Comm_copy_attr_function *comm_copy_attr_fn,
         comm_copy_attr_fn != NULL ? copy_comm : MPI_COMM_NULL_COPY_FN,
         comm_delete_attr_fn != NULL ? drop_comm : MPI_COMM_NULL_DELETE_FN,
         comm_keyval != NULL ? &key : NULL, s);
-    return put_keyval(comm_keyval, key, err);
+    return put_keyval(comm_keyval, key, err, s);
 }
 
 int pli_foreign_state_type_keyval(F_Type_copy_attr_function *type_copy_attr_fn,
@@ -147,8 +146,10 @@ int pli_foreign_state_type_keyval(F_Type_copy_attr_function *type_copy_attr_fn,
                                   int *type_keyval, void *extra_state)
 {
     int key = 0;
-    struct state *s = make((struct state){
-        .extra = extra_state, .copy.type = type_copy_attr_fn, .drop.type = type_delete_attr_fn });
+    struct pli_foreign_state *s =
+        make((struct pli_foreign_state){ .call.extra = extra_state,
+                                         .call.copy.type = type_copy_attr_fn,
+                                         .call.drop.type = type_delete_attr_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -156,7 +157,7 @@ int pli_foreign_state_type_keyval(F_Type_copy_attr_function *type_copy_attr_fn,
         type_copy_attr_fn != NULL ? copy_type : MPI_TYPE_NULL_COPY_FN,
         type_delete_attr_fn != NULL ? drop_type : MPI_TYPE_NULL_DELETE_FN,
         type_keyval != NULL ? &key : NULL, s);
-    return put_keyval(type_keyval, key, err);
+    return put_keyval(type_keyval, key, err, s);
 }
 
 int pli_foreign_state_win_keyval(F_Win_copy_attr_function *win_copy_attr_fn,
@@ -164,8 +165,10 @@ int pli_foreign_state_win_keyval(F_Win_copy_attr_function *win_copy_attr_fn,
                                  void *extra_state)
 {
     int key = 0;
-    struct state *s = make((struct state){
-        .extra = extra_state, .copy.win = win_copy_attr_fn, .drop.win = win_delete_attr_fn });
+    struct pli_foreign_state *s =
+        make((struct pli_foreign_state){ .call.extra = extra_state,
+                                         .call.copy.win = win_copy_attr_fn,
+                                         .call.drop.win = win_delete_attr_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -173,15 +176,15 @@ int pli_foreign_state_win_keyval(F_Win_copy_attr_function *win_copy_attr_fn,
         win_copy_attr_fn != NULL ? copy_win : MPI_WIN_NULL_COPY_FN,
         win_delete_attr_fn != NULL ? drop_win : MPI_WIN_NULL_DELETE_FN,
         win_keyval != NULL ? &key : NULL, s);
-    return put_keyval(win_keyval, key, err);
+    return put_keyval(win_keyval, key, err, s);
 }
 
 static int query(void *extra_state, MPI_Status *status)
 {
-    struct state *s = extra_state;
+    struct pli_foreign_state *s = extra_state;
     F_Status theirs = { .MPI_ERROR = 0 };
     pli_foreign_status_out(&theirs, status);
-    int code = s->query(s->extra, &theirs);
+    int code = s->call.query(s->call.extra, &theirs);
     int error = status->MPI_ERROR;
     pli_foreign_status_in(status, &theirs);
     status->MPI_ERROR = error;
@@ -190,16 +193,17 @@ static int query(void *extra_state, MPI_Status *status)
 
 static int drop_request(void *extra_state)
 {
-    struct state *s = extra_state;
-    int code = s->free != NULL ? s->free(s->extra) : 0;
+    struct pli_foreign_state *s = extra_state;
+    int code = s->call.free != NULL ? s->call.free(s->call.extra) : 0;
+    last_grequest = last_grequest == s ? NULL : last_grequest;
     free(s);
     return code_in(code);
 }
 
 static int cancel(void *extra_state, int complete)
 {
-    struct state *s = extra_state;
-    return code_in(s->cancel(s->extra, complete));
+    struct pli_foreign_state *s = extra_state;
+    return code_in(s->call.cancel(s->call.extra, complete));
 }
 
 int pli_foreign_state_grequest(F_Grequest_query_function *query_fn,
@@ -208,8 +212,10 @@ int pli_foreign_state_grequest(F_Grequest_query_function *query_fn,
                                F_Request *request)
 {
     MPI_Request r = MPI_REQUEST_NULL;
-    struct state *s = make((struct state){
-        .extra = extra_state, .query = query_fn, .free = free_fn, .cancel = cancel_fn });
+    struct pli_foreign_state *s = make((struct pli_foreign_state){ .call.extra = extra_state,
+                                                                   .call.query = query_fn,
+                                                                   .call.free = free_fn,
+                                                                   .call.cancel = cancel_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -220,23 +226,29 @@ int pli_foreign_state_grequest(F_Grequest_query_function *query_fn,
         free(s);
         return pli_foreign_error_out(err);
     }
-    *request = pli_foreign_request_out(r);
+    *request = s->request = pli_foreign_request_out(r);
+    last_grequest = s;
     return 0;
+}
+
+struct pli_foreign_state *pli_foreign_state_of_grequest(F_Request request)
+{
+    return last_grequest != NULL && last_grequest->request == request ? last_grequest : NULL;
 }
 
 static int extent(MPI_Datatype type, MPI_Aint *to, void *extra_state)
 {
-    struct state *s = extra_state;
-    return code_in(s->extent(pli_foreign_datatype_out(type), to, s->extra));
+    struct pli_foreign_state *s = extra_state;
+    return code_in(s->extent(pli_foreign_datatype_out(type), to, s->call.extra));
 }
 
 #define PLI_FOREIGN_CONVERSION(name, Count)                                                        \
     static int call_##name(void *userbuf, MPI_Datatype type, Count count, void *filebuf,           \
                            MPI_Offset position, void *extra_state)                                 \
     {                                                                                              \
-        struct state *s = extra_state;                                                             \
-        return code_in(                                                                            \
-            s->name(userbuf, pli_foreign_datatype_out(type), count, filebuf, position, s->extra)); \
+        struct pli_foreign_state *s = extra_state;                                                 \
+        return code_in(s->name(userbuf, pli_foreign_datatype_out(type), count, filebuf, position,  \
+                               s->call.extra));                                                    \
     }
 PLI_FOREIGN_CONVERSION(read, int)
 PLI_FOREIGN_CONVERSION(write, int)
@@ -248,10 +260,10 @@ int pli_foreign_state_datarep(const char *datarep,
                               F_Datarep_conversion_function *write_conversion_fn,
                               F_Datarep_extent_function *dtype_file_extent_fn, void *extra_state)
 {
-    struct state *s = make((struct state){ .extra = extra_state,
-                                           .extent = dtype_file_extent_fn,
-                                           .read = read_conversion_fn,
-                                           .write = write_conversion_fn });
+    struct pli_foreign_state *s = make((struct pli_foreign_state){ .call.extra = extra_state,
+                                                                   .extent = dtype_file_extent_fn,
+                                                                   .read = read_conversion_fn,
+                                                                   .write = write_conversion_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -268,10 +280,11 @@ int pli_foreign_state_datarep_large(const char *datarep,
                                     F_Datarep_extent_function *dtype_file_extent_fn,
                                     void *extra_state)
 {
-    struct state *s = make((struct state){ .extra = extra_state,
-                                           .extent = dtype_file_extent_fn,
-                                           .read_c = read_conversion_fn,
-                                           .write_c = write_conversion_fn });
+    struct pli_foreign_state *s =
+        make((struct pli_foreign_state){ .call.extra = extra_state,
+                                         .extent = dtype_file_extent_fn,
+                                         .read_c = read_conversion_fn,
+                                         .write_c = write_conversion_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }

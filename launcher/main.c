@@ -11,6 +11,7 @@
 #include "launcher/hosts/daemon_state.h"
 #include "launcher/hosts/head_state.h"
 #include "launcher/job/cmdline.h"
+#include "launcher/job/config_file.h"
 #include "launcher/job/environment.h"
 #include "launcher/job/job.h"
 #include "launcher/job/psets.h"
@@ -20,6 +21,7 @@
 #include "launcher/job/upc_hosts.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/on_failure.h"
+#include "launcher/ranks/output_files.h"
 #include "launcher/base/accept.h"
 #include "launcher/base/loop.h"
 #include "launcher/base/pidns.h"
@@ -191,6 +193,7 @@ static void make_launcher(void)
 // Read the command line, or that of the checkpoint that it names. Returns argv as it counts.
 static char **read_words(struct pli_job *job, int argc, char **argv)
 {
+    argv = pli_config_file_expand(&argc, argv);
     char **typed = job->words = pli_restart_words(argc, argv);
     pli_cmdline_read(job, argc, argv);
     if (job->opt.restart != NULL) {
@@ -237,6 +240,7 @@ int main(int argc, char **argv)
         pli_psets_show(job);
         return fflush(stdout) == 0 ? 0 : 1;
     }
+    pli_output_files_make(job);
     job->opt.is_line = isatty(STDOUT_FILENO);
     int signals = pli_launch_init();
     if (signals < 0 || (pli_restart_is_image(job) && !pli_ckpt_lock_wait(job->from->dir))) {

@@ -9,7 +9,6 @@
 // Programs read them: with our values in them they need no translation.
 extern int *const MPI_UNWEIGHTED, *const MPI_WEIGHTS_EMPTY;
 int *const MPI_UNWEIGHTED = (int *)10, *const MPI_WEIGHTS_EMPTY = (int *)11;
-int *MPIR_C_MPI_UNWEIGHTED = (int *)10, *MPIR_C_MPI_WEIGHTS_EMPTY = (int *)11;
 extern void *const MPI_T_PVAR_ALL_HANDLES;
 void *const MPI_T_PVAR_ALL_HANDLES = (void *)1;
 
@@ -18,6 +17,14 @@ F_Status MPIR_F08_MPI_STATUS_IGNORE_OBJ, MPIR_F08_MPI_STATUSES_IGNORE_OBJ[1];
 int MPIR_F08_MPI_IN_PLACE, MPIR_F08_MPI_BOTTOM;
 F_Status *MPI_F08_STATUS_IGNORE = &MPIR_F08_MPI_STATUS_IGNORE_OBJ;
 F_Status *MPI_F08_STATUSES_IGNORE = &MPIR_F08_MPI_STATUSES_IGNORE_OBJ[0];
+
+// The Fortran library has these two as well, without values, and then its own count.
+int *MPIR_C_MPI_UNWEIGHTED, *MPIR_C_MPI_WEIGHTS_EMPTY;
+__attribute__((constructor)) static void set_weights(void)
+{
+    MPIR_C_MPI_UNWEIGHTED = MPI_UNWEIGHTED;
+    MPIR_C_MPI_WEIGHTS_EMPTY = MPI_WEIGHTS_EMPTY;
+}
 
 // Whether buffers may be on a device of a kind: they may not.
 int PMPIX_Query_cuda_support(void)

@@ -60,6 +60,36 @@ static size_t first_line(const struct pli_output_lines *s, const char *data, siz
     return end != NULL ? (size_t)(end - data) + 1 : len;
 }
 
+// To the file of the stream. Files are not waited for.
+static void write_file(struct pli_output_lines *s, const char *data, size_t len)
+{
+    struct pli_output_lines_state *self = pli_launcher.output_lines;
+    while (len > 0) {
+        ssize_t n = write(s->file, data, len);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            self->file_error = self->file_error != 0 ? self->file_error : n < 0 ? errno : EIO;
+            close(s->file);
+            s->file = -1;
+            return;
+        }
+        data += n;
+        len -= (size_t)n;
+    }
+}
+
+static void put(struct pli_output_lines *s, const char *data, size_t len)
+{
+    if (s->file > 0) {
+        write_file(s, data, len);
+    }
+    if (!s->is_hidden) {
+        pli_output_put(s->sink, s, s->label, data, len);
+    }
+}
+
 static size_t emit(struct pli_output_lines *s)
 {
     struct pli_output *k = s->sink;
@@ -70,13 +100,17 @@ static size_t emit(struct pli_output_lines *s)
             break;
         }
         n = first_line(s, s->buf + pos, n);
-        if (!k->is_gone && ((k->owner != NULL && k->owner != s) ||
-                            !pli_output_fits(k, n + strlen(s->label) + 1))) {
+        if (!s->is_hidden && !k->is_gone &&
+            ((k->owner != NULL && k->owner != s) ||
+             !pli_output_fits(k, n + strlen(s->label) + 1))) {
             wait_for_room(s);
             break;
         }
-        pli_output_put(k, s, s->label, s->buf + pos, n);
+        put(s, s->buf + pos, n);
         pos += n;
+        if (s->is_hidden) {
+            continue;
+        }
         bool is_whole = s->buf[pos - 1] == '\n' || s->is_ended;
         k->owner = is_whole || k->is_gone ? NULL : s;
     }
@@ -109,6 +143,10 @@ static void settle(struct pli_output_lines *s)
         }
         s->is_over = true;
         self->n_open--;
+        if (s->file > 0) {
+            close(s->file);
+            s->file = 0;
+        }
     }
     pli_loop_watch(&s->watch, s->len < CAP ? EPOLLIN : 0);
 }
@@ -178,6 +216,12 @@ void pli_output_lines_open_remote(struct pli_output_lines *s, struct pli_output 
                                     .which = which,
                                     .took = took };
     add_stream(s, label);
+}
+
+void pli_output_lines_to_file(struct pli_output_lines *s, int file, bool is_copied)
+{
+    s->file = file;
+    s->is_hidden = !is_copied;
 }
 
 bool pli_output_lines_feed(struct pli_output_lines *s, const void *data, size_t len)
@@ -271,14 +315,14 @@ static void check_prompts(struct pli_timer *t)
     struct pli_output_lines_state *self = pli_launcher.output_lines;
     uint64_t now = pli_clock_ns();
     for (struct pli_output_lines *s = self->streams; s != NULL; s = s->next) {
-        if (s->len == 0 || !s->sink->is_tty || s->is_waiting) {
+        if (s->len == 0 || !s->sink->is_tty || s->is_waiting || s->is_hidden) {
             continue;
         }
         if (now - s->last_ns < (uint64_t)PROMPT_MS * PLI_MS || s->sink->owner != NULL) {
             pli_loop_timer(t, (uint64_t)PROMPT_MS * PLI_MS);
             continue;
         }
-        pli_output_put(s->sink, s, s->label, s->buf, s->len);
+        put(s, s->buf, s->len);
         if (s->took != NULL) {
             s->took(s, s->len);
         }

@@ -28,6 +28,8 @@ struct pli_output_lines {
     // sink.
     uint32_t task;
     uint16_t which; // descriptor
+    int file;       // what comes is written there too; 0: nowhere, -1: that failed
+    bool is_hidden; // and does not go to the sink
     void (*took)(struct pli_output_lines *s, size_t n);
 };
 
@@ -42,6 +44,8 @@ enum { PLI_OUTPUT_LINES_CAP = 64 * 1024 };
 void pli_output_lines_open_remote(struct pli_output_lines *s, struct pli_output *sink,
                                   const char *label,
                                   void (*took)(struct pli_output_lines *s, size_t n));
+// From now on write what comes to this file, which becomes ours, and only there unless is_copied.
+void pli_output_lines_to_file(struct pli_output_lines *s, int file, bool is_copied);
 // False: they do not fit.
 bool pli_output_lines_feed(struct pli_output_lines *s, const void *data, size_t len);
 void pli_output_lines_end(struct pli_output_lines *s); // no more will come
@@ -63,6 +67,7 @@ unsigned pli_output_lines_n_open(void);
 struct pli_output_lines_state {
     struct pli_output_lines *streams;
     unsigned n_open;
+    int file_error; // errno of the first file that could not be written, 0: none
     struct pli_timer prompt_timer, silence_timer;
 };
 void pli_output_lines_init(void); // its first values

@@ -130,10 +130,23 @@ static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below
 
 // Options of what was said now that are of no use for the job itself, and those of the checkpoint
 // that say on which hosts it ran.
-static const char *const own[] = { "restart", "n", "np", "auto-restart", NULL };
-static const char *const places[] = { "hosts",    "host",        "H",   "hostfile",
-                                      "f",        "machinefile", "ppn", "perhost",
-                                      "npernode", "N",           NULL };
+static const char *const own[] = { "restart", "n", "np", "ntasks", "c", "auto-restart", NULL };
+static const char *const places[] = { "hosts",
+                                      "host",
+                                      "H",
+                                      "hostfile",
+                                      "f",
+                                      "machinefile",
+                                      "ppn",
+                                      "perhost",
+                                      "npernode",
+                                      "N",
+                                      "ntasks-per-node",
+                                      "default-hostfile",
+                                      "machine",
+                                      "ghost",
+                                      "grr",
+                                      NULL };
 
 // How many words an option takes that is one of these: 2 or 1, 0: it is none.
 static int n_words(const char *word, const char *const *names)

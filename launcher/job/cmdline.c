@@ -4,6 +4,7 @@
 
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/base/say.h"
+#include "launcher/job/foreign_options.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/job/psets.h"
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 enum { MAX_RANK = 1 << 20, MAX_CLIENT = 31 };
 
@@ -202,6 +205,112 @@ static void take_elastic(struct pli_option_use *use)
     job_of(use)->opt.elastic_max = (uint32_t)max;
 }
 
+// Open MPI's: as many ranks. Slurm's -c means cores of each rank, and stands beside -n.
+static void take_c(struct pli_option_use *use)
+{
+    part_of(use)->n_by_c = (uint32_t)use->number;
+}
+
+static void take_pernode(struct pli_option_use *use)
+{
+    job_of(use)->opt.per_host = 1;
+}
+
+static void take_map_node(struct pli_option_use *use)
+{
+    job_of(use)->opt.map = "node";
+}
+
+// As Open MPI spells it: --with-ft ulfm.
+static void take_with_ft(struct pli_option_use *use)
+{
+    enum pli_on_failure what[] = { PLI_FAIL_SHRINK, PLI_FAIL_SHRINK, PLI_FAIL_END, PLI_FAIL_END };
+    job_of(use)->opt.on_failure = what[use->choice];
+}
+
+static void take_arch(struct pli_option_use *use)
+{
+    struct utsname u;
+    if (uname(&u) == 0 && strcmp(use->text, u.machine) != 0) {
+        pli_say_bad("%s %s: the programs of a job run on hosts of one kind, and this one is %s; "
+                    "name hosts of that kind with --hosts and start mpiexec on one of them",
+                    use->name, use->text, u.machine);
+    }
+}
+
+// -configfile was taken from the first part before this: here it is inside such a file, or after a
+// colon.
+static void take_configfile(struct pli_option_use *use)
+{
+    pli_say_bad("%s can stand once, in the first part of the command line, and not in such a file",
+                use->name);
+}
+
+static const char *pattern_of(const struct pli_option_use *use)
+{
+    for (const char *p = strchr(use->text, '%'); p != NULL; p = strchr(p + 2, '%')) {
+        if (p[1] == '\0' || strchr("rtRhgp%", p[1]) == NULL) {
+            pli_say_bad("%s: '%.2s' has no meaning; %%r is the rank, %%h its host, %%%% a percent "
+                        "sign",
+                        use->name, p);
+        }
+    }
+    if (use->text[0] == '\0') {
+        pli_say_bad("%s needs the name of a file, such as out.%%r", use->name);
+    }
+    return use->text;
+}
+
+static void take_out_files(struct pli_option_use *use)
+{
+    job_of(use)->opt.out_files = pattern_of(use);
+}
+
+static void take_err_files(struct pli_option_use *use)
+{
+    job_of(use)->opt.err_files = pattern_of(use);
+}
+
+// Files as Open MPI names them: DIR/1/rank.N/stdout. :nocopy after the name: they are not shown.
+static void take_output_folder(struct pli_option_use *use)
+{
+    struct pli_options *opt = &job_of(use)->opt;
+    size_t len = strlen(use->text), n = 0;
+    bool is_hidden = len > 7 && strcmp(use->text + len - 7, ":nocopy") == 0;
+    char *dir = pli_say_need(malloc(2 * len + 1)), *out, *err;
+    for (size_t i = 0; i < len - (is_hidden ? 7 : 0); i++) {
+        dir[n++] = use->text[i];
+        if (use->text[i] == '%') {
+            dir[n++] = '%';
+        }
+    }
+    dir[n] = '\0';
+    if (n == 0) {
+        pli_say_bad("%s needs the name of a folder", use->name);
+    }
+    pli_say_need(asprintf(&out, "%s/1/rank.%%R/stdout", dir) >= 0 ? out : NULL);
+    pli_say_need(asprintf(&err, "%s/1/rank.%%R/stderr", dir) >= 0 ? err : NULL);
+    free(dir);
+    opt->out_files = out;
+    opt->err_files = err;
+    opt->is_output_copied = !is_hidden;
+}
+
+static void take_mca(struct pli_option_use *use)
+{
+    pli_foreign_options_mca(job_of(use), use->text, use->second);
+}
+
+static void take_ignore(struct pli_option_use *use)
+{
+    pli_foreign_options_ignore(job_of(use), use->name, use->option->advice);
+}
+
+static void take_refuse(struct pli_option_use *use)
+{
+    pli_say_bad("%s is not an option of Pliant MPI: %s", use->name, use->option->advice);
+}
+
 // Scripts for other MPIs pass it, and it has no meaning here.
 static void take_nothing(struct pli_option_use *use)
 {
@@ -227,13 +336,17 @@ static void take_help_all(struct pli_option_use *use)
 }
 
 static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
+    [PLI_MPIEXEC_ARCH] = take_arch,
     [PLI_MPIEXEC_AUTO_RESTART] = take_auto_restart,
+    [PLI_MPIEXEC_C] = take_c,
+    [PLI_MPIEXEC_CONFIGFILE] = take_configfile,
     [PLI_MPIEXEC_ELASTIC] = take_elastic,
     [PLI_MPIEXEC_ENDPOINTS] = take_endpoints,
     [PLI_MPIEXEC_ENV] = take_env,
     [PLI_MPIEXEC_ENVALL] = take_envall,
     [PLI_MPIEXEC_ENVLIST] = take_envlist,
     [PLI_MPIEXEC_ENVNONE] = take_envnone,
+    [PLI_MPIEXEC_ERR_FILES] = take_err_files,
     [PLI_MPIEXEC_GENV] = take_genv,
     [PLI_MPIEXEC_GENVALL] = take_genvall,
     [PLI_MPIEXEC_GENVLIST] = take_genvlist,
@@ -242,20 +355,61 @@ static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
     [PLI_MPIEXEC_HELP_ALL] = take_help_all,
     [PLI_MPIEXEC_HOSTFILE] = take_hostfile,
     [PLI_MPIEXEC_HOSTS] = take_hosts,
+    [PLI_MPIEXEC_IGNORE] = take_ignore,
     [PLI_MPIEXEC_IMPI] = take_impi,
     [PLI_MPIEXEC_IMPI_RANK] = take_impi_rank,
     [PLI_MPIEXEC_LAUNCHER] = take_launcher,
     [PLI_MPIEXEC_LAUNCHER_EXEC] = take_launcher_exec,
     [PLI_MPIEXEC_MAP] = take_map,
+    [PLI_MPIEXEC_MAP_NODE] = take_map_node,
+    [PLI_MPIEXEC_MCA] = take_mca,
     [PLI_MPIEXEC_NOTHING] = take_nothing,
     [PLI_MPIEXEC_ON_FAILURE] = take_on_failure,
+    [PLI_MPIEXEC_OUTPUT_FOLDER] = take_output_folder,
+    [PLI_MPIEXEC_OUT_FILES] = take_out_files,
+    [PLI_MPIEXEC_PERNODE] = take_pernode,
     [PLI_MPIEXEC_PREFIX] = take_prefix,
     [PLI_MPIEXEC_PSET] = take_pset,
+    [PLI_MPIEXEC_REFUSE] = take_refuse,
     [PLI_MPIEXEC_SHRINK] = take_shrink,
     [PLI_MPIEXEC_STDIN] = take_stdin,
     [PLI_MPIEXEC_VERSION] = take_version,
+    [PLI_MPIEXEC_WITH_FT] = take_with_ft,
     [PLI_MPIEXEC_X] = take_x,
 };
+
+// A program that -path has a folder for is started from there.
+static void find_in_folders(struct pli_app *app)
+{
+    const char *dir = app->folders;
+    for (size_t len; dir != NULL && *dir != '\0' && strchr(app->argv[0], '/') == NULL;
+         dir += len + (dir[len] == ':')) {
+        char *folder, *full, *path = NULL;
+        len = strcspn(dir, ":");
+        folder = pli_say_need(strndup(dir, len));
+        full = realpath(folder, NULL);
+        if (full != NULL && asprintf(&path, "%s/%s", full, app->argv[0]) >= 0 &&
+            access(path, X_OK) == 0) {
+            app->argv[0] = path;
+        } else {
+            free(path);
+        }
+        free(folder);
+        free(full);
+    }
+}
+
+// -c says how many ranks there are where nothing else does.
+static void use_c(const struct pli_job *job, struct pli_app *app)
+{
+    bool is_begun = job->from == NULL; // a restart appends -n to the words of the checkpoint
+    if (is_begun && app->n_by_c != 0 && app->n_rank != 0 && app->n_rank != app->n_by_c) {
+        pli_say_bad("-c %u is the number of ranks, as in Open MPI, but -n says %u; for %u cores to "
+                    "each rank, as in Slurm, use --map-by slot:PE=%u",
+                    app->n_by_c, app->n_rank, app->n_by_c, app->n_by_c);
+    }
+    app->n_rank = app->n_rank != 0 ? app->n_rank : app->n_by_c;
+}
 
 // Read one part; the words used, without the colon after it.
 static int read_app(const struct pli_option_reader *r, char **argv)
@@ -265,6 +419,7 @@ static int read_app(const struct pli_option_reader *r, char **argv)
     int i = pli_options_take_leading(r, argv);
     app->argv = argv + i;
     int first = i;
+    use_c(job, app);
     while (argv[i] != NULL && strcmp(argv[i], ":") != 0) {
         i++;
     }
@@ -277,6 +432,7 @@ static int read_app(const struct pli_option_reader *r, char **argv)
                                    : "no program is named",
                     pli_say_name, pli_say_name);
     }
+    find_in_folders(app);
     return i;
 }
 
@@ -332,6 +488,7 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
     if (job->opt.restart != NULL && job->from == NULL) {
         return; // to be read once more, with the words of the checkpoint
     }
+    pli_foreign_options_say(job);
     pli_upc_groups_read(job);
     pli_hosts_find(job);
     for (uint32_t a = 0; a < job->n_app; a++) {

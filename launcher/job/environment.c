@@ -88,6 +88,16 @@ static bool is_own(const char *var)
     return false;
 }
 
+// A variable that was made here gets another text, NULL: none.
+static void replace(struct pli_app *app, int i, char *var)
+{
+    if (app->env_said[i]) {
+        free(app->env[i]);
+    }
+    app->env[i] = var;
+    app->env_said[i] = var != NULL;
+}
+
 static void set(struct pli_app *app, int *n, const char *name, const char *value)
 {
     char *var;
@@ -96,8 +106,7 @@ static void set(struct pli_app *app, int *n, const char *name, const char *value
     while (i < *n && !is_named(app->env[i], name, strlen(name))) {
         i++;
     }
-    app->env[i] = var;
-    app->env_said[i] = true;
+    replace(app, i, var);
     *n += i == *n;
 }
 
@@ -166,11 +175,13 @@ void pli_environment_shorten(struct pli_app *app, const char *name, const char *
         if (value[n] == ':') {
             char *shorter;
             pli_say_need(asprintf(&shorter, "%s=%s", name, value + n + 1) >= 0 ? shorter : NULL);
-            app->env[i] = shorter;
+            replace(app, i, shorter);
             return;
         }
         // The last one takes its place; then come the variables of the task.
+        replace(app, i, NULL);
         app->env[i] = app->env[--app->env_own];
+        app->env_said[i] = app->env_said[app->env_own];
         memmove(&app->env[app->env_own], &app->env[app->env_own + 1],
                 (N_OWN + 1) * sizeof *app->env);
         return;

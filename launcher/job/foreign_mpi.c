@@ -17,6 +17,8 @@ static const struct pli_foreign_mpi libraries[] = {
     { "libmpich.so.12", "MPICH", "mpich", false },
     { "libmpichcxx.so.12", "MPICH", "mpich", true },
     { "libmpicxx.so.12", "MPICH", "mpich", true },
+    { "libmpichfort.so.12", "MPICH", "mpich", true },
+    { "libmpifort.so.12", "MPICH", "mpich", true },
     { "libmpich.so.", "MPICH", NULL, false },
     { "libmpifort.so.", "MPICH", NULL, false },
     { "libmpichfort.so.", "MPICH", NULL, false },

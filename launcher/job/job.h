@@ -30,6 +30,7 @@ struct pli_edits {
 // One part of the command line, between colons.
 struct pli_app {
     uint32_t n_rank;
+    uint32_t n_by_c;         // what -c says, 0: nothing
     uint32_t ranks_per_proc; // 0: not given, while the command line is read
     uint32_t n_upc;          // UPC threads of each task; 0: not started by upcrun
     uint32_t endpoints;      // of each process
@@ -37,12 +38,18 @@ struct pli_app {
     struct pli_host *hosts; // where HOSTS puts its UPC threads, n_host of them; 0: where all may go
     uint32_t n_host;
     const char *wdir;
+    const char *folders; // where the program is looked for before PATH, with colons; NULL: nowhere
     char **argv;
     char *path; // of the program, found
     struct pli_edits edits;
     char **env; // with free slots at env_own for what differs from task to task
     int env_own;
     bool *env_said; // of those before env_own: the user has set it
+};
+
+// An option of other MPIs that was given and has no effect.
+struct pli_ignored {
+    const char *name, *advice;
 };
 
 enum pli_on_failure {
@@ -99,6 +106,12 @@ struct pli_options {
     enum pli_on_failure on_failure;
     enum pli_on_deadlock on_deadlock;
     enum pli_when color;
+    const char *out_files, *err_files; // patterns of files for the ranks' output; NULL: none
+    bool is_output_copied;             // and it is shown too
+    bool is_merged;                    // standard error goes where standard output goes
+    struct pli_ignored *ignored;
+    int n_ignored;
+    char *mca;               // parameters of Open MPI that were given, as text; NULL: none
     struct pli_edits edits;  // of every part
     const char *impi_server; // where the clients of an IMPI job meet; NULL: this is no part of one
     uint32_t impi_rank;      // which client this is, where has_impi_rank

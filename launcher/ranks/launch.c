@@ -5,6 +5,7 @@
 #include "launcher/base/launcher.h"
 #include "launcher/job/role.h"
 #include "launcher/ranks/listener.h"
+#include "launcher/ranks/output_files.h"
 #include "launcher/job/environment.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/control_msgs.h"
@@ -201,6 +202,12 @@ static void label_of(const struct pli_job *job, const struct pli_proc_task *task
     }
 }
 
+// Where standard error of the ranks goes.
+static struct pli_output *error_sink(const struct pli_job *job)
+{
+    return job->opt.is_merged ? &pli_launcher.output->out : pli_launcher.output->err;
+}
+
 void pli_launch_open_remote(struct pli_job *job, struct pli_proc_task *t,
                             void (*took)(struct pli_output_lines *s, size_t n))
 {
@@ -210,8 +217,9 @@ void pli_launch_open_remote(struct pli_job *job, struct pli_proc_task *t,
     t->err.which = STDERR_FILENO;
     label_of(job, t, &pli_launcher.output->out, label, sizeof label);
     pli_output_lines_open_remote(&t->out, &pli_launcher.output->out, label, took);
-    label_of(job, t, pli_launcher.output->err, label, sizeof label);
-    pli_output_lines_open_remote(&t->err, pli_launcher.output->err, label, took);
+    label_of(job, t, error_sink(job), label, sizeof label);
+    pli_output_lines_open_remote(&t->err, error_sink(job), label, took);
+    pli_output_files_attach(job, t);
 }
 
 void pli_launch_watch(struct pli_job *job, struct pli_proc_task *t, int out, int err)
@@ -224,8 +232,9 @@ void pli_launch_print(struct pli_job *job, struct pli_proc_task *t, int out, int
     char label[40];
     label_of(job, t, &pli_launcher.output->out, label, sizeof label);
     pli_output_lines_open(&t->out, out, &pli_launcher.output->out, label);
-    label_of(job, t, pli_launcher.output->err, label, sizeof label);
-    pli_output_lines_open(&t->err, err, pli_launcher.output->err, label);
+    label_of(job, t, error_sink(job), label, sizeof label);
+    pli_output_lines_open(&t->err, err, error_sink(job), label);
+    pli_output_files_attach(job, t);
 }
 
 // Say why a task was not started, or keep the reason for the process that asked.

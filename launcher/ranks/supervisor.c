@@ -562,6 +562,12 @@ int pli_supervisor_finish(struct pli_job *job, int status)
     if (self->die_of != 0) {
         pli_launch_die(self->die_of);
     }
+    if (pli_launcher.output_lines->file_error != 0) {
+        pli_say("a file for the output of the ranks could not be written: %s",
+                strerror(pli_launcher.output_lines->file_error));
+        pli_output_flush();
+        self->status = self->status != 0 ? self->status : 1;
+    }
     if (pli_launcher.output->out.error != 0) {
         pli_say("standard output could not be written: %s",
                 strerror(pli_launcher.output->out.error));

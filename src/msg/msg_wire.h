@@ -57,7 +57,7 @@ enum pli_msg_kind {
 
 enum {
     PLI_MSG_HAS_BLOCK = 1, // flag: the data is in a block
-    PLI_MSG_IS_SYNC = 2,   // flag: of a GATE_SEND or GATE_OFFER
+    PLI_MSG_IS_SYNC = 2,   // flag: of a GATEWAY_SEND or GATEWAY_OFFER
 };
 
 // Contexts of communicators that span MPI jobs. What IMPI numbers is at most 60 bits; the rest is

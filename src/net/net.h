@@ -83,7 +83,7 @@ struct pli_net_lane_ops {
     // Sleeping. Context: no lock held.
     void (*arm)(struct pli_net_lane *net); // a thread will sleep: have all descriptors wake it
     uint64_t (*sleep_limit)(struct pli_net_lane *net); // ns that a sleep may last, 0: without end
-    // Sleep at these lanes until a descriptor is ready or `stirs` of the first has changed. True:
+    // Sleep at these lanes until a descriptor is ready or `wakes` of the first has changed. True:
     // this thread waited for descriptors, and must wake the others before it goes its way.
     bool (*sleep)(struct pli_net_lane *const nets[], int n, int wakes, uint64_t timeout_ns);
     void (*wake)(struct pli_net_lane *net); // wake the threads that sleep at the lane. Any context

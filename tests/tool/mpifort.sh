@@ -17,7 +17,7 @@ must_say "build-modules FC" mpifort --help
 printf '#!/bin/sh\necho "oddfort 7.1 (made up)"\n' >oddfort
 printf '#!/bin/sh\nexit 0\n' >silent
 chmod +x oddfort silent
-must_fail 1 "there are no modules for $scratch/oddfort in .*/oddfort-7;.*--build-modules" \
+must_fail 1 "there are no modules for .*/oddfort in .*/oddfort-7;.*--build-modules" \
     env PLIANT_FC="$scratch/oddfort" mpifort -show a.f90
 must_fail 1 "says nothing: is it a Fortran compiler" env PLIANT_FC="$scratch/silent" mpifort -show a.f90
 
@@ -65,6 +65,25 @@ mpif90 -o f08 hello.f90
 must_say '^sum 3$' mpiexec -n 3 ./f08
 mpif77 -o f77 -ffixed-line-length-none hello.f
 must_say '^sum 3$' mpiexec -n 3 ./f77
+# Buffers of two types through mpif.h: gfortran by itself refuses that, and again when it is told to.
+cat >two_types.f <<'END'
+      program two
+      include 'mpif.h'
+      integer rank, total, ierr
+      real half, halves
+      call MPI_INIT(ierr)
+      call MPI_COMM_RANK(MPI_COMM_WORLD, rank, ierr)
+      half = 0.5
+      call MPI_ALLREDUCE(rank, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
+      call MPI_ALLREDUCE(half, halves, 1, MPI_REAL, MPI_SUM, MPI_COMM_WORLD, ierr)
+      if (rank .eq. 0) print '(a, i0, f4.1)', 'sums ', total, halves
+      call MPI_FINALIZE(ierr)
+      end
+END
+must_fail 1 "Type mismatch" mpif77 -fno-allow-argument-mismatch -ffixed-line-length-none -c two_types.f
+mpif77 -o two_types -ffixed-line-length-none two_types.f
+must_say '^sums 3 1\.5$' mpiexec -n 3 ./two_types
+must_say "-fallow-argument-mismatch.* -I$mod -I$inc$" mpifort --showme:compile
 mpifort -static-mpi -o with_a hello.f90
 must_say '^sum 3$' mpiexec -n 3 ./with_a
 readelf -d f08 | grep -q 'NEEDED.*libpliant_mpifort\.so\.0' || fail "not linked with libpliant_mpifort.so.0"

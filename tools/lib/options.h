@@ -37,6 +37,7 @@ struct pli_option {
     const char *choices; // separated by blanks
     const char *group;   // heading of --help that it stands below
     const char *help;    // NULL: --help does not show it
+    const char *advice;  // of an option of other tools: what to use instead; "" for all others
     bool is_rare;        // --help-all shows it, --help does not
     int take;            // which function takes it; -1: the value is stored at `at`
     bool is_part;        // in the struct of the part of the command line, not of the job

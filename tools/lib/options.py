@@ -24,6 +24,8 @@ Below an option or a command stand
   part                         for one part of the command line, not for all of it
   complete file|dir|host|program|WORD...   what the shell offers for the value
   hidden                       understood; --help and completion do not show it
+  refuse SENTENCE              an option of other tools: the sentence says what to use instead, and nothing is started
+  ignore SENTENCE              an option of other tools that has no effect: the sentence says why, and the tool goes on
   rare                         --help-all shows it, --help does not
   also                         the manual page describes it with the option before it
   min N, max N                 of a command: how many operands it takes
@@ -51,6 +53,7 @@ class Option:
         self.store, self.take = None, None
         self.part = self.hidden = self.rare = self.also = False
         self.complete, self.help, self.man = None, "", ""
+        self.advice = ""  # of `refuse` and `ignore`
         self.min = self.max = 0
 
     def completion(self):
@@ -149,6 +152,8 @@ class Table:
                 o.kind, o.args = key, rest.split()
             elif key in ("store", "take", "help"):
                 setattr(o, key, rest)
+            elif key in ("refuse", "ignore"):
+                o.take, o.advice, o.hidden = key, rest, True
             elif key in ("part", "hidden", "rare", "also"):
                 setattr(o, key, True)
             elif key in ("form", "complete"):
@@ -159,6 +164,8 @@ class Table:
                 o.man = self.block(8)
             else:
                 self.fail(f"'{key}' is no attribute")
+        if o.take == "refuse":
+            o.kind, o.forms = "text", ["equals", "none"]  # whatever is written after it
         if o.forms is None:
             o.forms = ["next", "equals"] if o.kind not in ("flag", "pair", "rest") else ["next"] if o.value else []
 
@@ -198,7 +205,7 @@ def c_row(table, o):
            f".min = {numbers[0]}, .max = {numbers[1]}",
            f".choices = {quoted(' '.join(o.args) if o.kind == 'choice' else '')}",
            f".group = {quoted(o.group.title)}", f".help = {'NULL' if o.hidden else quoted(o.help)}",
-           f".is_rare = {'true' if o.rare else 'false'}",
+           f".advice = {quoted(o.advice)}", f".is_rare = {'true' if o.rare else 'false'}",
            f".take = {constant(table, o.take) if o.take else -1}", f".is_part = {'true' if o.part else 'false'}"]
     if o.store:
         row += [f".at = offsetof({where[0]}, {o.store})", f".size = sizeof((({where[0]} *)0)->{o.store})"]
@@ -245,6 +252,13 @@ def head_of(o):
     return ", ".join(f"\\fB{roff(name)}\\fR{value}" for name in o.names + o.aliases) + "\n"
 
 
+def sentence_of(o):
+    """What the manual page says about an option without text of its own."""
+    text = o.advice or o.help
+    return ("Not there: " if o.take == "refuse" else "No effect: " if o.advice else "") + roff(
+        text if o.advice else text[:1].upper() + text[1:]) + ".\n"
+
+
 def paragraphs(options):
     """Options that are described together share a paragraph: the first has the text of one of them."""
     families = []
@@ -256,7 +270,7 @@ def paragraphs(options):
     text = ""
     for family in families:
         text += ".TP\n" + ".TQ\n".join(head_of(o) for o in family)
-        text += next((o.man for o in family if o.man), roff(family[0].help[:1].upper() + family[0].help[1:]) + ".\n")
+        text += next((o.man for o in family if o.man), sentence_of(family[0]))
     return text
 
 
