@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Fortran programs that nobody here wrote, built with mpifort and mpicc and run.
+
+ScaLAPACK, MUMPS and HDF5 come from Debian's source packages (network); a folder such as scalapack-2.2.1 that
+already lies in the folder of --work is used as it is. What the programs say is printed as a table; --docs
+puts it into a page. BLAS and LAPACK must be there (Debian's liblapack-dev).
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+from world import World
+
+BEGIN = "<!-- programs of others: make test-fortran-world writes from here -->"
+END = "<!-- to here -->"
+
+PBLAS = ["xdpblas1tst", "xdpblas2tst", "xdpblas3tst"]
+LIN = ["xdlu", "xdllt", "xdqr", "xdinv", "xdls", "xddblu", "xdptllt"]
+EIG = ["xdsep", "xdsvd", "xdtrd", "xdhrd", "xdbrd"]
+
+
+def text_of(log):
+    return open(log, errors="replace").read()
+
+
+def run_tester(w, package, name, folder, judge, ranks=None, stdin=None):
+    """One row: the program must end well, and what it wrote must please judge(text, status), which returns status and a remark."""
+    if not w.wanted(name):
+        return
+    ranks = ranks or w.ranks
+    log = w.work / f"{package}.{name}.log"
+    log.unlink(missing_ok=True)
+    if not (folder / name).exists():
+        w.row(package, name, ranks, "not built", 0)
+        return
+    command = ["mpiexec", "-n", str(ranks), f"./{name}"]
+    if stdin:
+        command = ["sh", "-c", f"exec {' '.join(command)} <{stdin}"]
+    status, took = w.run(command, folder, log, w.limit)
+    says = ""
+    if status is not None:
+        status, says = judge(text_of(log), status)
+    w.row(package, name, ranks, status, took, says)
+
+
+def blacs_says(text, status):
+    """The testers of BLACS end by BLACS_ABORT, so their exit status is never 0."""
+    passed = sum(int(n) for n in re.findall(r"(\d+) PASSED", text))
+    failed = sum(int(n) for n in re.findall(r"(\d+) FAILED", text))
+    end = text.rfind("The final auxiliary test is for BLACS_ABORT")
+    if end < 0 or status == 0:
+        return status or "no end by BLACS_ABORT", "the last test was not reached"
+    return (0 if passed and not failed else "tests fail"), f"{passed} pass, {failed} fail"
+
+
+def scalapack_says(text, status):
+    passed = sum(int(n) for n in re.findall(r"(\d+) tests? completed and passed", text))
+    failed = sum(int(n) for n in re.findall(r"(\d+) tests? completed and failed", text))
+    if status == 0 and (failed or not passed):
+        status = "tests fail" if failed else "no test"
+    return status, f"{passed} pass, {failed} fail"
+
+
+def svd_says(text, status):
+    """A line for each test, and no sum."""
+    passed, failed = len(re.findall(r"^ *Passed ", text, re.M)), len(re.findall(r"has failed", text))
+    if status == 0 and (failed or not passed or "End of tests" not in text):
+        status = "tests fail" if failed else "no end of tests"
+    return status, f"{passed} pass, {failed} fail"
+
+
+def pblas_says(text, status):
+    """Each routine has a row: tests, passed, failed, skipped."""
+    rows = re.findall(r"^ *\|? +P[A-Z0-9]+ +(\d+) +(\d+) +(\d+) +(\d+) *$", text, re.M)
+    passed, failed = sum(int(r[1]) for r in rows), sum(int(r[2]) for r in rows)
+    if status == 0 and (failed or not passed):
+        status = "tests fail" if failed else "no test"
+    return status, f"{passed} pass, {failed} fail"
+
+
+def scalapack_library(w):
+    """The library of double precision; its folder."""
+    here = w.work / "scalapack.build"
+    log = w.work / "scalapack.log"
+    if not (here / "built").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        shutil.copytree(w.source("scalapack"), here)
+        text = (here / "SLmake.inc.example").read_text()
+        (here / "SLmake.inc").write_text(re.sub(r"-O\d", "-O1 -w", text))
+        # Goals that run at the same time spoil the one archive they write into: the objects are made together, the archive afterwards.
+        w.run(["make", "-k", f"-j{w.jobs}", "lib", "PRECISIONS=double"], here, log)
+        (here / "libscalapack.a").unlink(missing_ok=True)
+        w.must(["make", "lib", "PRECISIONS=double"], here, log)
+        (here / "built").touch()
+    return here
+
+
+def scalapack(w):
+    here = scalapack_library(w)
+    log = w.work / "scalapack.log"
+    testers = [("BLACS/TESTING", "all"), ("PBLAS/TESTING", "double"), ("TESTING/LIN", "double"), ("TESTING/EIG", "double")]
+    for folder, goal in testers:
+        w.must(["make", f"-j{w.jobs}", "-C", folder, goal], here, log)
+    for name in ("xFbtest", "xCbtest"):
+        run_tester(w, "BLACS", name, here / "BLACS" / "TESTING", blacs_says)
+    for name in PBLAS:
+        run_tester(w, "PBLAS", name, here / "PBLAS" / "TESTING", pblas_says)
+    for name in LIN + EIG:
+        run_tester(w, "ScaLAPACK", name, here / "TESTING", svd_says if name == "xdsvd" else scalapack_says)
+
+
+MUMPS_SETTINGS = """
+LPORDDIR = $(topdir)/PORD/lib/
+LORDERINGS = -L$(LPORDDIR) -lpord
+IORDERINGSC = -I$(topdir)/PORD/include/
+ORDERINGSF = -Dpord
+ORDERINGSC = -Dpord
+LIBEXT = .a
+LIBEXT_SHARED = .so
+OUTC = -o $(EMPTY)
+OUTF = -o $(EMPTY)
+RM = rm -f
+CC = mpicc
+FC = mpifort
+FL = mpifort
+AR = ar cr $(EMPTY)
+RANLIB = ranlib
+LIBS = {scalapack}/libscalapack.a -llapack
+LIBBLAS = -lblas
+LIBOTHERS = -lpthread
+CDEFS = -DAdd_
+OPTF = -O1 -w
+OPTL = -O1
+OPTC = -O1 -w
+"""
+
+
+def mumps_says(*solution):
+    """A judge that looks for the solution, which the README of the examples names."""
+    def judge(text, status):
+        found = re.search(r"Solution is\s*:?(.*)", text, re.S)
+        numbers = [float(x) for x in re.findall(r"[-+]?\d+\.\d*(?:E[-+]?\d+)?", found.group(1), re.I)] if found else []
+        good = len(numbers) >= len(solution) and all(abs(a - b) < 1e-4 for a, b in zip(numbers, solution))
+        return (status if status != 0 or good else "wrong solution"), ""
+    return judge
+
+
+def mumps(w):
+    library = scalapack_library(w)
+    here = w.work / "mumps.build"
+    log = w.work / "mumps.log"
+    if not (here / "built").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        shutil.copytree(w.source("mumps"), here)
+        (here / "Makefile.inc").write_text(MUMPS_SETTINGS.replace("{scalapack}", str(library)))
+        w.must(["make", "prerequisites"], here, log)
+        # Debian's goals make shared libraries too, which are not needed here.
+        for goal in ("../include/mumps_int_def.h", "../lib/libmumps_common.a", "../lib/libdmumps.a"):
+            w.must(["make", f"-j{w.jobs}", "-C", "src", "ARITH=d", goal], here, log)
+        w.must(["make", f"-j{w.jobs}", "-C", "examples", "d"], here, log)
+        (here / "built").touch()
+    for name, ranks, stdin, solution in (("dsimpletest", 2, "input_simpletest_real", (1, 2, 3, 4, 5)),
+                                         ("dsimpletest_save_restore", 2, "input_simpletest_real", (1, 2, 3, 4, 5)),
+                                         ("c_example", 3, None, (1, 2)), ("c_example_save_restore", 3, None, (1, 2))):
+        run_tester(w, "MUMPS", name, here / "examples", mumps_says(*solution), ranks, stdin)
+
+
+def hdf5_says(text, status):
+    passed, failed = len(re.findall(r"PASSED", text)), len(re.findall(r"FAILED", text))
+    if status == 0 and (failed or not passed):
+        status = "tests fail" if failed else "no test"
+    return status, f"{passed} pass, {failed} fail"
+
+
+def hdf5(w):
+    top = w.source("hdf5")
+    here = w.work / "hdf5f.build"
+    log = w.work / "hdf5f.log"
+    if not (here / "fortran" / "testpar" / "parallel_test").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        here.mkdir()
+        w.must([top / "configure", "--enable-parallel", "--enable-fortran", "--disable-shared", "--disable-hl", "--disable-tools",
+                "--disable-dependency-tracking", "CC=mpicc", "FC=mpifort", "CFLAGS=-O1 -w", "FCFLAGS=-O1 -w"], here, log)
+        w.must(["make", f"-j{w.jobs}", "-C", "src"], here, log)
+        w.must(["make", f"-j{w.jobs}", "-C", "test", "libh5test.la"], here, log)
+        # The modules depend on one another and the makefile does not say how.
+        w.must(["make", "-C", "fortran/src"], here, log)
+        w.must(["make", "-C", "fortran/test", "libh5test_fortran.la"], here, log)
+        w.must(["make", "-C", "fortran/testpar", "parallel_test"], here, log)
+    run_tester(w, "HDF5", "parallel_test", here / "fortran" / "testpar", hdf5_says)
+
+
+def write_docs(page, rows):
+    text = page.read_text()
+    if BEGIN not in text or END not in text:
+        sys.exit(f"fortran_world: {page} has no lines {BEGIN} and {END}")
+    lines = ["", "| program | ranks | result | s |", "|---|---|---|---|"]
+    lines += [f"| {a}, `{b}` | {n} | {word} | {t} |" for a, b, n, word, t in rows]
+    head, rest = text.split(BEGIN, 1)
+    page.write_text(head + BEGIN + "\n".join(lines) + "\n\n" + END + rest.split(END, 1)[1])
+
+
+PARTS = {"scalapack": scalapack, "mumps": mumps, "hdf5": hdf5}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"), help="the build folder of this library")
+    p.add_argument("--work", type=pathlib.Path, help="folder for sources, builds and logs; it is kept. Without it one is made and removed")
+    p.add_argument("--docs", type=pathlib.Path, help="page that gets the table")
+    p.add_argument("--only", help="programs whose names match")
+    p.add_argument("--ranks", type=int, default=4)
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--limit", type=int, default=900, help="seconds that one program may take")
+    p.add_argument("parts", nargs="*", help=f"{' '.join(PARTS)}; all when none is named")
+    args = p.parse_args()
+    for part in args.parts:
+        if part not in PARTS:
+            sys.exit(f"fortran_world: no part is called {part}; there are {' '.join(PARTS)}")
+    made = None
+    if args.work is None:
+        made = tempfile.mkdtemp(prefix="fortran-world.")
+        args.work = pathlib.Path(made)
+    args.work = args.work.resolve()
+    args.work.mkdir(parents=True, exist_ok=True)
+    w = World(args, "fortran_world")
+    try:
+        for part in args.parts or PARTS:
+            PARTS[part](w)
+    finally:
+        if made:
+            shutil.rmtree(made, ignore_errors=True)
+    if args.docs:
+        write_docs(args.docs, w.rows)
+    bad = [r for r in w.rows if not r[3].startswith("passes")]
+    print(f"{len(w.rows) - len(bad)} of {len(w.rows)} rows pass")
+    return 1 if bad or not w.rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
