@@ -15,8 +15,8 @@ def main():
         if any(line.startswith("PLIANT_SANITIZE:") and line.strip()[-1] != "=" for line in cache):
             print("skipped: a sanitizer's library must come first in a program")
             return 77
-    r = Run("-c", "import importlib.util as u; print(bool(u.find_spec('mpi4py') and u.find_spec('numpy')))",
-            tool=sys.executable)
+    r = Run("-c", "import importlib.util as u; print(bool(u.find_spec('mpi4py') and u.find_spec('mpi4py.MPI') "
+            "and u.find_spec('numpy')))", tool=sys.executable)
     if r.out != "True\n":
         print(f"skipped: mpi4py and numpy are not installed for {sys.executable}")
         return 77
