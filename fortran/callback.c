@@ -93,59 +93,26 @@ TIMES_256(OP)
     }
 TIMES_64(HANDLER)
 
-MPI_User_function *pli_callback_op(pli_procedure *procedure)
-{
-#define NAME(n) op_##n,
-    static MPI_User_function *const all[N_OP] = { TIMES_256(NAME) };
-#undef NAME
-    int i = enter(ops, N_OP, procedure);
-    return i >= 0 ? all[i] : NULL;
-}
-
-MPI_User_function_c *pli_callback_op_c(pli_procedure *procedure)
-{
-#define NAME(n) op_c_##n,
-    static MPI_User_function_c *const all[N_OP] = { TIMES_256(NAME) };
-#undef NAME
-    int i = enter(ops_c, N_OP, procedure);
-    return i >= 0 ? all[i] : NULL;
-}
-
-MPI_Comm_errhandler_function *pli_callback_comm_errhandler(pli_procedure *procedure)
-{
-#define NAME(n) comm_##n,
-    static MPI_Comm_errhandler_function *const all[N_ERRHANDLER] = { TIMES_64(NAME) };
-#undef NAME
-    int i = enter(comm_handlers, N_ERRHANDLER, procedure);
-    return i >= 0 ? all[i] : NULL;
-}
-
-MPI_File_errhandler_function *pli_callback_file_errhandler(pli_procedure *procedure)
-{
-#define NAME(n) file_##n,
-    static MPI_File_errhandler_function *const all[N_ERRHANDLER] = { TIMES_64(NAME) };
-#undef NAME
-    int i = enter(file_handlers, N_ERRHANDLER, procedure);
-    return i >= 0 ? all[i] : NULL;
-}
-
-MPI_Win_errhandler_function *pli_callback_win_errhandler(pli_procedure *procedure)
-{
-#define NAME(n) win_##n,
-    static MPI_Win_errhandler_function *const all[N_ERRHANDLER] = { TIMES_64(NAME) };
-#undef NAME
-    int i = enter(win_handlers, N_ERRHANDLER, procedure);
-    return i >= 0 ? all[i] : NULL;
-}
-
-MPI_Session_errhandler_function *pli_callback_session_errhandler(pli_procedure *procedure)
-{
-#define NAME(n) session_##n,
-    static MPI_Session_errhandler_function *const all[N_ERRHANDLER] = { TIMES_64(NAME) };
-#undef NAME
-    int i = enter(session_handlers, N_ERRHANDLER, procedure);
-    return i >= 0 ? all[i] : NULL;
-}
+// Gives a procedure one of the functions above; NULL: all are taken.
+#define ENTER(name, function, table, functions)                                                    \
+    function *pli_callback_##name(pli_procedure *procedure)                                        \
+    {                                                                                              \
+        static function *const all[] = { functions };                                              \
+        int i = enter(table, (int)(sizeof all / sizeof all[0]), procedure);                        \
+        return i >= 0 ? all[i] : NULL;                                                             \
+    }
+#define NAME_OP(n) op_##n,
+#define NAME_OP_C(n) op_c_##n,
+#define NAME_COMM(n) comm_##n,
+#define NAME_FILE(n) file_##n,
+#define NAME_WIN(n) win_##n,
+#define NAME_SESSION(n) session_##n,
+ENTER(op, MPI_User_function, ops, TIMES_256(NAME_OP))
+ENTER(op_c, MPI_User_function_c, ops_c, TIMES_256(NAME_OP_C))
+ENTER(comm_errhandler, MPI_Comm_errhandler_function, comm_handlers, TIMES_64(NAME_COMM))
+ENTER(file_errhandler, MPI_File_errhandler_function, file_handlers, TIMES_64(NAME_FILE))
+ENTER(win_errhandler, MPI_Win_errhandler_function, win_handlers, TIMES_64(NAME_WIN))
+ENTER(session_errhandler, MPI_Session_errhandler_function, session_handlers, TIMES_64(NAME_SESSION))
 
 struct pli_callback {
     pli_procedure *procedure[3]; // in the order of the arguments

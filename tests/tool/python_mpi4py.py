@@ -5,16 +5,15 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, SOURCE, Run, check, clean_up, mark, nothing_left, status
+from launch import IS_SANITIZED, SOURCE, Run, check, clean_up, mark, nothing_left, status
 
 FOLDER = os.path.join(SOURCE, "examples", "python")
 
 
 def main():
-    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
-        if any(line.startswith("PLIANT_SANITIZE:") and line.strip()[-1] != "=" for line in cache):
-            print("skipped: a sanitizer's library must come first in a program")
-            return 77
+    if IS_SANITIZED:
+        print("skipped: a sanitizer's library must come first in a program")
+        return 77
     r = Run("-c", "import importlib.util as u; print(bool(u.find_spec('mpi4py') and u.find_spec('mpi4py.MPI') "
             "and u.find_spec('numpy')))", tool=sys.executable)
     if r.out != "True\n":

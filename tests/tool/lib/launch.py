@@ -14,10 +14,9 @@ PROBE = os.path.join(BUILD, "tests", "bin", "mpiexec_probe")
 # A folder for temporary files of this test alone, so that what others make beside it is not counted.
 _own = tempfile.TemporaryDirectory(prefix="test-")
 os.environ["TMPDIR"] = tempfile.tempdir = _own.name
-SLOW = 1
 with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
-    if any(line.startswith("PLIANT_SANITIZE:") and line.strip()[-1] != "=" for line in cache):
-        SLOW = 5  # times are five times as long under a sanitizer
+    IS_SANITIZED = any(line.startswith("PLIANT_SANITIZE:") and line.strip()[-1] != "=" for line in cache)
+SLOW = 5 if IS_SANITIZED else 1  # times are five times as long under a sanitizer
 
 
 def sanitizer_flags():
