@@ -4,6 +4,7 @@ unset PLIANT_FC
 
 lib=$(sed 's/[+.]/\\&/g' <<<"$BUILD_DIR/lib") # as patterns
 inc=$(sed 's/[+.]/\\&/g' <<<"$BUILD_DIR/include")
+here=$(sed 's/[+.]/\\&/g' <<<"$scratch")
 
 # Without a compiler each says what to install, also to CMake's questions: no other MPI's Fortran may be joined to our C.
 for question in a.f90 -show --showme:compile --showme:link -c; do
@@ -17,7 +18,7 @@ must_say "build-modules FC" mpifort --help
 printf '#!/bin/sh\necho "oddfort 7.1 (made up)"\n' >oddfort
 printf '#!/bin/sh\nexit 0\n' >silent
 chmod +x oddfort silent
-must_fail 1 "there are no modules for .*/oddfort in .*/oddfort-7;.*--build-modules" \
+must_fail 1 "there are no modules for $here/oddfort in .*/oddfort-7;.*--build-modules" \
     env PLIANT_FC="$scratch/oddfort" mpifort -show a.f90
 must_fail 1 "says nothing: is it a Fortran compiler" env PLIANT_FC="$scratch/silent" mpifort -show a.f90
 
@@ -112,7 +113,7 @@ cp -r "$BUILD_DIR/lib/pliant/fortran" copy/lib/pliant
 rm -r copy/lib/pliant/fortran/gfortran-*
 must_fail 1 "there are no modules" copy/bin/mpifort -show a.f90
 must_say "modules for gfortran, buffers by descriptor" copy/bin/mpifort --build-modules gfortran
-must_say "-I.*/copy/lib/pliant/fortran/gfortran-[0-9]+ " copy/bin/mpifort -show a.f90
+must_say "-I$here/copy/lib/pliant/fortran/gfortran-[0-9]+ " copy/bin/mpifort -show a.f90
 for file in mpi.mod mpi_f08.mod libpliant_mpimod.a; do
     ls copy/lib/pliant/fortran/gfortran-*/$file >/dev/null || fail "$file was not made"
 done
