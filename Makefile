@@ -23,6 +23,8 @@
 #   make bench-impi  messages between two jobs that IMPI joins, beside TCP itself
 #   make style      judge the rules of the house
 #   make install    into PREFIX (/usr/local)
+#   make deb        Debian packages, into build-deb/; make test-deb tries them in a Debian of their own (root, network)
+#   make tarball    a binary tarball that runs from any folder, into build-tarball/ (root, network)
 #   make clean      remove the build folders
 
 WERROR ?= OFF
@@ -39,7 +41,7 @@ comma := ,
 BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
-.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz test-io-world test-fortran-world test-abi-world bench bench-startup bench-hosts bench-upc \
+.PHONY: all deb test-deb tarball demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz test-io-world test-fortran-world test-abi-world bench bench-startup bench-hosts bench-upc \
         bench-elastic style install clean help build-test bench-impi
 
 all: $(BUILD)/CMakeCache.txt
@@ -103,6 +105,18 @@ test-fortran-world: all
 
 test-upc-fuzz:
 	@tests/upc/fuzz/run.sh $(or $(SECONDS),60)
+
+deb:
+	@tools/setup/need build ucx uring fortran deb
+	@packaging/deb
+
+test-deb: deb
+	@tools/setup/need bootstrap
+	@packaging/try-deb
+
+tarball:
+	@tools/setup/need bootstrap
+	@packaging/tarball
 
 demo: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target tour
