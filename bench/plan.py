@@ -14,6 +14,10 @@ class Bench:
     tcp: bool = False         # over TCP on this host; numbers are called tcp_...
     quick_args: list = None   # shorter, for --quick
     hosts: int = 0            # spread over so many virtual hosts; numbers are called hosts_...
+    competitors: int = 0      # processes that compute beside it (bench/compete.c)
+    runs: int = 0             # as many, unless the command line says; 0: as all
+    is_asked: bool = False    # runs only when it is named: it takes long
+    is_plain: bool = False    # launched without an option: each launcher binds as it does by default
 
 
 @dataclass
@@ -26,6 +30,7 @@ class Aim:
     minus_plain: bool = False  # subtract what a program without MPI costs
     against: str = ""         # compare with the peers' number of another name and parameters
     own: str = ""             # compare with this number of ours instead of the peers'
+    at: float = 0.5           # which part of the runs is no slower than what is compared; 0.5: the median
 
 
 WAYS = (("window", ""), ("stream", "_stream"), ("ping-pong", "_pingpong"))
@@ -59,6 +64,17 @@ def files():
         for ranks in IO_RANKS:
             yield Bench(f"io_{place}{ranks}", "io", ranks, [folder, place], bind=ranks == 2,
                         quick_args=[folder, place, *(IO_QUICK if ranks > 2 else [])])
+
+
+COMPETITORS = (0, 2, 8, 20)
+
+
+def busy():
+    """Beside other work, as each launcher places the ranks by itself; between hosts nothing is bound."""
+    for n in COMPETITORS:
+        for name, what, hosts in (("lat", "lat", 0), ("barrier", "barrier", 0), ("hosts_lat", "lat", 2)):
+            yield Bench(f"busy{n}_{name}", "busy", 2, [what, str(n)], hosts=hosts, competitors=n, runs=20,
+                        is_asked=True, is_plain=True)
 
 
 BENCHES = [
@@ -105,6 +121,7 @@ BENCHES = [
           quick_args=["2", "8", "1024"]),
     *collectives(),
     *files(),
+    *busy(),
 ]
 
 
@@ -163,6 +180,15 @@ def file_aims():
                 yield Aim(f"{way} 1 MiB blocks{' together' if 'all' in name else ''} beside system calls, {there}",
                           f"io_{name}", f"size={1 << 20} {where}", 0.9, "higher",
                           own=f"io_floor_{way} size={1 << 20} {where}")
+
+
+def busy_aims():
+    for n in COMPETITORS:
+        for words, number, size in (("latency 8 B", "busy_lat", 8), ("barrier, 2 ranks", "busy_barrier", 0),
+                                    ("latency 8 B between hosts", "hosts_busy_lat", 8)):
+            for at, part in ((0.5, "median"), (0.95, "95th percentile")):
+                yield Aim(f"{words} beside {n} competitors, {part} of the runs", number,
+                          f"size={size} ranks=2 competitors={n}", 1.2, at=at)
 
 
 AIMS = [
@@ -227,4 +253,5 @@ AIMS = [
       for size in (8, *COLL_SIZES)],
     *collective_aims(),
     *file_aims(),
+    *busy_aims(),
 ]

@@ -11,6 +11,7 @@
 #include "msg/external32.h"
 #include "msg/failure_hooks.h"
 #include "msg/msg_wire.h"
+#include "msg/placement.h"
 #include "msg/progress_thread.h"
 #include "msg/request.h"
 #include "msg/rndv.h"
@@ -280,13 +281,14 @@ static int poll_orphans(const struct pli_waiter *w)
 
 // A program that asks again and again waits: where ranks share cores, what it waits for may need
 // this one. Those that ask now and then while they compute find something, or ask once.
-static void give_way_after(uint32_t n_empty)
+static void give_way_after(struct pli_lane *lane, uint32_t n_empty)
 {
     if (__builtin_expect(pli_lane_is_oversubscribed(), 0)) {
         if (n_empty >= PATIENCE) {
             pli_cpu_rest();
         }
     } else if (__builtin_expect(n_empty % TESTS == TESTS - 1, 0)) {
+        pli_placement_check(lane);
         pli_cpu_give_way(); // another job may be on this core, or even the rank that it waits for
     }
 }
@@ -296,7 +298,7 @@ int pli_progress_test(struct pli_lane *lane)
     static _Thread_local uint32_t n_test, n_empty; // that found nothing; in a row
     int n = pli_progress_once(lane);
     n_empty = n > 0 ? 0 : n_empty + 1;
-    give_way_after(n_empty);
+    give_way_after(lane, n_empty);
     if (n > 0 || !has_others()) {
         return n;
     }
@@ -534,7 +536,12 @@ void pli_progress_step(struct pli_waiter *w)
     }
     if (w->n_idle < spins) {
         pli_cpu_relax();
-    } else if (w->n_idle >= spins + yields(w) || !pli_cpu_give_way()) {
+        return;
+    }
+    if (w->n_idle <= spins + 1) { // it has looked in vain
+        pli_placement_check(w->lane);
+    }
+    if (w->n_idle >= spins + yields(w) || !pli_cpu_give_way()) {
         go_to_sleep(w);
     }
 }
