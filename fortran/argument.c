@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pli_special pliant_mpi_special_;
-struct pli_special_argv pliant_mpi_argv_;
+// Aligned as the compilers align common blocks.
+struct pli_special pliant_mpi_special_ __attribute__((aligned(16)));
+struct pli_special_argv pliant_mpi_argv_ __attribute__((aligned(16)));
 
 void *pli_argument_space(int n, size_t size, void *few)
 {
