@@ -18,6 +18,7 @@
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
 #                   B=busy: beside 0 to 20 processes that compute
+#   make bench-check  fails when a line got slower beside the peers than bench/ratios.json has it; STORE=1 writes that
 #   make bench-startup   time and memory of start-up over the number of ranks, with plots
 #   make bench-upc    UPC flat and in groups, triad, barrier, single gets and puts, with plots
 #   make bench-hosts  the part of make bench that runs between virtual hosts (root)
@@ -42,7 +43,7 @@ BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
 .PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz test-io-world test-fortran-world test-fortran-abi test-abi-world bench bench-startup bench-hosts bench-upc \
-        bench-elastic style install clean help build-test bench-impi
+        bench-check bench-elastic style install clean help build-test bench-impi
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
@@ -117,6 +118,10 @@ demo: $(BUILD)/CMakeCache.txt
 bench: all
 	@tools/setup/need bench
 	@python3 bench/$(if $(filter abi,$(B)),abi.py,run.py) --build $(BUILD) $(if $(QUICK),--quick) $(if $(BEFORE),--before $(BEFORE)) $(filter-out abi,$(B))
+
+bench-check: all
+	@tools/setup/need bench
+	@python3 bench/check.py --build $(BUILD) $(if $(STORE),--store) $(B)
 
 bench-startup: all
 	@tools/setup/need bench
