@@ -135,7 +135,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
     while (environ[n_env] != NULL) {
         n_env++;
     }
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 3);
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 4);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {
@@ -186,6 +186,16 @@ void pli_environment_shorten(struct pli_app *app, const char *name, const char *
                 (N_OWN + 1) * sizeof *app->env);
         return;
     }
+}
+
+void pli_environment_put(struct pli_app *app, const char *name, const char *value)
+{
+    int n = app->env_own;
+    if (pli_environment_get(app, name) == NULL) { // before the variables of the task
+        memmove(&app->env[n + 1], &app->env[n], (N_OWN + 1) * sizeof *app->env);
+        app->env_said[n] = false;
+    }
+    set(app, &app->env_own, name, value);
 }
 
 const char *pli_environment_get(const struct pli_app *app, const char *name)
