@@ -32,6 +32,8 @@ HAND = {
 }
 # Of ours alone, with arguments that only the standard ABI has.
 WITHOUT = {"Comm_create_endpoints", "MPIX_Comm_ishrink", "Init_endpoints", "Comm_endpoint_attach"}
+# Their Fortran libraries have these.
+WITHOUT |= {"Status_c2f08", "Status_f082c", "Status_f2f08", "Status_f082f"}
 
 # Constants that stand for each other, by what an argument means. The last ones are bits of a set.
 SETS = {

@@ -103,7 +103,7 @@ def is_there(routine, abi):
 
 def source(chapter, routines, abi):
     out = [f"// The Fortran procedures of {chapter}.api as {abi.mpi} has them. Generated from the API table.",
-           '#include "fortran/argument.h"', '#include "fortran/attribute.h"', '#include "fortran/callback.h"', "",
+           '#include "fortran/argument.h"', '#include "fortran/attribute.h"', '#include "fortran/callback.h"', '#include "fortran/missing.h"', "",
            "#include <stdlib.h>", ""]
     return "\n".join(out + [function(r, abi) for r in routines])
 

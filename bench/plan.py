@@ -103,6 +103,8 @@ BENCHES = [
     Bench("ring16", "ring", 16),
     Bench("poll4", "ring", 4, ["poll"]),
     Bench("poll8", "ring", 8, ["poll"]),
+    Bench("bfs4", "bfs", 4),
+    Bench("bfs8", "bfs", 8),
     Bench("fortran_lat", "fortran", 2, bind=True),
     Bench("fortran_c", "lat", 2, ["8"], bind=True),  # the same in C, measured at the same time
     Bench("idle", "idle", 9),
@@ -229,6 +231,7 @@ AIMS = [
     Aim("message with 10,000 posted receives", "match", "posted=10000 ranks=2", 0.02),
     Aim("ring of 4 ranks that poll", "ring_poll", "size=8 ranks=4", 1.0),
     Aim("ring of 8 ranks that poll", "ring_poll", "size=8 ranks=8", 1.0),
+    *[Aim(f"breadth-first search of {n} ranks that poll", "bfs", f"scale=15 ranks={n}", 1.0) for n in (4, 8)],
     Aim("ring of 16 ranks, one lap", "ring", "size=8 ranks=16", 0.9),
     Aim("CPU of 8 waiting ranks", "idle", "ranks=8", 0.5, "at_most"),
     Aim("strided send 1 MiB", "strided", "size=1048576 to=plain ranks=2", 1.0, "higher"),
