@@ -98,7 +98,7 @@ def is_there(routine, abi):
     """Whether the C library has all that a routine needs."""
     handles = [a.handle for a in routine.args if a.conv in ("handle", "later")]
     return not routine.large and gen_abi.is_wrapped(routine.function) and not routine.name.startswith("MPIX_") and \
-        all(f"MPI_{model.HANDLE_TYPES[h].upper()}_NULL" in abi.const for h in handles)
+        all(f"MPI_{model.HANDLE_TYPES[h].upper()}_NULL" in abi.fortran for h in handles)
 
 
 def source(chapter, routines, abi):

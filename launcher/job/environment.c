@@ -193,6 +193,16 @@ void pli_environment_shorten(struct pli_app *app, const char *name, const char *
     }
 }
 
+void pli_environment_put(struct pli_app *app, const char *name, const char *value)
+{
+    int n = app->env_own;
+    if (pli_environment_get(app, name) == NULL) { // before the variables of the task
+        memmove(&app->env[n + 1], &app->env[n], (N_OWN + 1) * sizeof *app->env);
+        app->env_said[n] = false;
+    }
+    set(app, &app->env_own, name, value);
+}
+
 const char *pli_environment_get(const struct pli_app *app, const char *name)
 {
     size_t len = strlen(name);
