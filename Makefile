@@ -17,6 +17,7 @@
 #   make test-upc-fuzz    feed the UPC translator mutated programs for SECONDS (60)
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
+#                   B=busy: beside 0 to 20 processes that compute
 #   make bench-startup   time and memory of start-up over the number of ranks, with plots
 #   make bench-upc    UPC flat and in groups, triad, barrier, single gets and puts, with plots
 #   make bench-hosts  the part of make bench that runs between virtual hosts (root)

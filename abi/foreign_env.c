@@ -136,7 +136,7 @@ int pli_foreign_env_version(int *version, int *subversion)
 }
 
 // In Fortran a status is an array with the same numbers.
-MPI_Fint *MPI_F_STATUS_IGNORE, *MPI_F_STATUSES_IGNORE;
+extern MPI_Fint *MPI_F_STATUS_IGNORE;
 
 int pli_foreign_env_status_c2f(const F_Status *c_status, MPI_Fint *f_status)
 {

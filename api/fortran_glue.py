@@ -31,9 +31,10 @@ def declare(a):
 
 
 class Body:
-    """Collects the lines of one function: before the call, the arguments, after it."""
+    """Collects the lines of one function: before the call, the arguments, after it. With `is_own` false it is that of a library
+    with another MPI's ABI, which gets no array sections and registers nothing."""
 
-    def __init__(self, routine, for_f08):
+    def __init__(self, routine, for_f08, is_own=True):
         self.routine, self.for_f08 = routine, for_f08
         self.before, self.after, self.passed, self.checks = [], [], {}, []
         self.fail = "pli_callback_fail_memory()"
@@ -43,10 +44,10 @@ class Body:
         for a in routine.args:
             if not a.result:
                 self.passed[a.cname] = getattr(self, "do_" + a.conv)(a)
-        if initialises(routine):
+        if is_own and initialises(routine):
             self.after += ["    if (err == MPI_SUCCESS) {", "        pli_register_sizes();", "    }"]
         waited = next((a for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout"), None)
-        if waited is not None:
+        if is_own and waited is not None:
             count = f"*{waited.extent}" if waited.extent else "1"
             if routine.name in ("MPI_Start", "MPI_Startall"):
                 self.before.append(f"    pli_pending_start({waited.name}, {count});")
@@ -320,6 +321,22 @@ def parameters(routine):
     return ", ".join(declared) or "void"
 
 
+def statements(routine, body, prefix):
+    """The lines of a function between its braces."""
+    if routine.result:
+        cname = routine.name.replace("MPI", prefix.upper() + "MPI", 1)
+        return [f"    return {cname}({', '.join(body.passed[p.name] for p in routine.c_args)});"]
+    lines = list(body.before)
+    for var, is_full in body.checks:
+        test = f"{var} == NULL"
+        if body.at_root and var.startswith("array_of_commands"):
+            test = f"at_root && {test}"
+        fail = "pli_callback_fail_full()" if is_full else "pli_callback_fail_memory()"
+        lines += [f"    if (__builtin_expect({test}, 0)) {{", f"        pli_argument_set_ierror(ierror, {fail});",
+                  "        return;", "    }"]
+    return lines + call(routine, body, prefix) + body.after + ["    pli_argument_set_ierror(ierror, err);"]
+
+
 def function(routine, prefix, for_f08=False):
     names = f08_names(routine, prefix) if for_f08 else names_of(routine, prefix)
     if not for_f08 and not routine.is_old and not needs_f08(routine):
@@ -328,21 +345,7 @@ def function(routine, prefix, for_f08=False):
     returns = routine.function.returns if routine.result else "void"
     weak = "" if prefix else "__attribute__((weak)) "
     lines = [f"{weak}{returns} {names[0]}({params});", f"{returns} {names[0]}({params})", "{"]
-    body = Body(routine, for_f08)
-    if routine.result:
-        cname = routine.name.replace("MPI", prefix.upper() + "MPI", 1)
-        lines.append(f"    return {cname}({', '.join(body.passed[p.name] for p in routine.c_args)});")
-    else:
-        lines += body.before
-        for var, is_full in body.checks:
-            test = f"{var} == NULL"
-            if body.at_root and var.startswith("array_of_commands"):
-                test = f"at_root && {test}"
-            fail = "pli_callback_fail_full()" if is_full else "pli_callback_fail_memory()"
-            lines += [f"    if (__builtin_expect({test}, 0)) {{", f"        pli_argument_set_ierror(ierror, {fail});",
-                      "        return;", "    }"]
-        lines += call(routine, body, prefix) + body.after
-        lines.append("    pli_argument_set_ierror(ierror, err);")
+    lines += statements(routine, Body(routine, for_f08), prefix)
     lines.append("}")
     for alias in names[1:]:
         lines.append(f"__attribute__((weak, alias(\"{names[0]}\"))) {returns} {alias}({params});")

@@ -83,7 +83,7 @@ class Abi:
 
     def __init__(self, path):
         self.const, self.objects, self.same, self.lacks, self.handles, self.also = {}, {}, [], [], {}, []
-        self.added = {}
+        self.added, self.fortran = {}, {}
         for line in gen.table(path):
             word = line.split()
             if word[0] == "const":
@@ -98,6 +98,8 @@ class Abi:
                 self.handles[word[1]] = word[2]
             elif word[0] == "status":
                 self.status = [int(w) for w in (word[1], word[3], word[5], word[7])]
+            elif word[0] == "fortran":
+                self.fortran[word[1]] = int(word[2])
             elif word[0] == "added":
                 self.added[word[1]] = int(word[2], 0)
             elif word[0] == "library":
@@ -206,7 +208,8 @@ def types_header(api, abi, standard):
     if source == 8:
         out += ["typedef struct { int count_lo, count_hi_and_cancelled, MPI_SOURCE, MPI_TAG, MPI_ERROR; } F_Status;"]
     else:
-        out += ["typedef struct { int MPI_SOURCE, MPI_TAG, MPI_ERROR, is_cancelled; size_t bytes; } F_Status;"]
+        out += ["typedef struct { int MPI_SOURCE, MPI_TAG, MPI_ERROR, is_cancelled; size_t bytes; }",
+                "    __attribute__((packed, aligned(4))) F_Status; // in Fortran it is an array of INTEGERs"]
     out += [f"_Static_assert(sizeof(F_Status) == {size} && offsetof(F_Status, MPI_SOURCE) == {source} && "
             f"offsetof(F_Status, MPI_TAG) == {tag} && offsetof(F_Status, MPI_ERROR) == {error}, \"layout\");", ""]
     for line in gen.table(os.path.join(api, "types.api")):
@@ -271,11 +274,25 @@ def pointer_tables(abi, standard):
             out.append(f"_Alignas(8) char pli_object_{symbol}[{size}] __asm__(\"{symbol}\");")
             continue
         out += [f"_Alignas(64) struct {{ struct F_object object; char rest[{size} - sizeof(struct F_object)]; }}",
-                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours} }}, {{ 0 }} }}; // {name}"]
+                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours}, "
+                f"{abi.fortran.get(name, -1)} }}, {{ 0 }} }}; // {name}"]
     out += ["", "struct F_object *const pli_foreign_builtin_out[1024] = {"]
     out += [f"    [{standard[name]}] = &{value}," for name, (ctype, value) in abi.const.items()
             if value in abi.objects and name in standard]
-    return out + ["};", ""]
+    return out + ["};", "", *fortran_tables(abi)]
+
+
+def fortran_tables(abi):
+    """The predefined handles by their numbers in Fortran."""
+    out = []
+    for ctype in (t for t in abi.handles if t != "MPI_File"):  # there is one, 0
+        rows = {}
+        for name, number in abi.fortran.items():
+            if abi.const[name][0] == ctype:
+                rows[number] = abi.const[name][1]
+        cells = ", ".join(f"[{number}] = &{symbol}" for number, symbol in sorted(rows.items()))
+        out.append(f"struct F_object *const pli_foreign_fortran_{HANDLES[ctype]}[PLI_FOREIGN_FORTRAN] = {{ {cells or 0} }};")
+    return out + [""]
 
 
 def tables_source(abi, standard):
@@ -513,7 +530,7 @@ def lacking_source(abi):
 
 
 def exports(abi):
-    names = ["MPI_*", "MPIX_*", "PMPI_*", "PMPIX_*", "MPIR_*", "MPII_*", "OMPI_*", "ompi_*", *abi.objects]
+    names = ["MPI_*", "MPIX_*", "PMPI_*", "PMPIX_*", "MPIR_*", "MPII_*", "OMPI_*", "ompi_*", "mpi_fortran_*", *abi.objects]
     return "{\n  global:\n" + "".join(f"    {n};\n" for n in names) + "  local: *;\n};\n"
 
 

@@ -1,5 +1,6 @@
 """Numbers of all contenders, and how they compare with the aims."""
 import json
+import math
 import statistics
 
 UNITS_HIGHER = {"GB/s", "M/s"}
@@ -22,6 +23,13 @@ class Results:
     def median(self, key, contender):
         runs = self.values.get(key, {}).get(contender)
         return statistics.median(runs) if runs else None
+
+    def quantile(self, key, contender, part):
+        """What no more than this part of the runs is below, in order of time; 0.5: the median."""
+        runs = self.values.get(key, {}).get(contender)
+        if not runs or part == 0.5:
+            return self.median(key, contender)
+        return sorted(runs)[min(len(runs) - 1, math.ceil(part * len(runs)) - 1)]
 
     def best(self, key, contender):
         runs = self.values.get(key, {}).get(contender)
@@ -62,9 +70,9 @@ class Verdict:
         key = (aim.number, aim.params)
         self.unit = results.units.get(key, "")
         off = results.plain_kb if aim.minus_plain else 0.0
-        self.ours = results.median(key, "pliant")
+        self.ours = results.quantile(key, "pliant", aim.at)
         theirs = tuple(aim.against.split(" ", 1)) if aim.against else key
-        self.peers = {p: results.median(theirs, p) for p in peers}
+        self.peers = {p: results.quantile(theirs, p, aim.at) for p in peers}
         if off:
             self.ours = self.ours and self.ours - off
             self.peers = {p: v and v - off for p, v in self.peers.items()}

@@ -311,6 +311,18 @@ static int convert_write_c(void *userbuf, MPI_Datatype type, MPI_Count count, vo
                    position, state);
 }
 
+// The other names of a predefined procedure.
+#ifdef PLI_FORTRAN_OF_OPENMPI
+#undef MPI_CONVERSION_FN_NULL
+#define SPELLINGS(name, NAME, name_f, parameters)                                                  \
+    void name parameters __attribute__((weak, alias(#name "_")));                                  \
+    void name##__ parameters __attribute__((weak, alias(#name "_")));                              \
+    void NAME parameters __attribute__((weak, alias(#name "_")));                                  \
+    void name_f parameters __attribute__((weak, alias(#name "_")));
+#else
+#define SPELLINGS(name, NAME, name_f, parameters)
+#endif
+
 void mpi_conversion_fn_null_(void);
 void mpi_conversion_fn_null_c_(void);
 
@@ -321,64 +333,68 @@ void mpi_conversion_fn_null_(void) // never called: C has NULL for it
 void mpi_conversion_fn_null_c_(void)
 {
 }
+SPELLINGS(mpi_conversion_fn_null, MPI_CONVERSION_FN_NULL, mpi_conversion_fn_null_f, (void))
 
 MPI_Datarep_conversion_function *pli_callback_datarep_read(pli_procedure *procedure)
 {
-    return procedure == mpi_conversion_fn_null_ ? MPI_CONVERSION_FN_NULL : convert_read;
+    return procedure == mpi_conversion_fn_null_ ? NULL : convert_read;
 }
 
 MPI_Datarep_conversion_function *pli_callback_datarep_write(pli_procedure *procedure)
 {
-    return procedure == mpi_conversion_fn_null_ ? MPI_CONVERSION_FN_NULL : convert_write;
+    return procedure == mpi_conversion_fn_null_ ? NULL : convert_write;
 }
 
 MPI_Datarep_conversion_function_c *pli_callback_datarep_read_c(pli_procedure *procedure)
 {
     return procedure == mpi_conversion_fn_null_c_ || procedure == mpi_conversion_fn_null_
-               ? MPI_CONVERSION_FN_NULL_C
+               ? NULL
                : convert_read_c;
 }
 
 MPI_Datarep_conversion_function_c *pli_callback_datarep_write_c(pli_procedure *procedure)
 {
     return procedure == mpi_conversion_fn_null_c_ || procedure == mpi_conversion_fn_null_
-               ? MPI_CONVERSION_FN_NULL_C
+               ? NULL
                : convert_write_c;
 }
 
 // Integer is that of the attribute values: int in the old functions, MPI_Aint in the others.
-#define PREDEFINED(prefix, Integer)                                                                \
-    void prefix##null_copy_fn_(int *handle, int *keyval, Integer *extra, Integer *in,              \
-                               Integer *out, int *flag, int *ierror);                              \
-    void prefix##null_copy_fn_(int *handle, int *keyval, Integer *extra, Integer *in,              \
-                               Integer *out, int *flag, int *ierror)                               \
+#define COPY_ARGUMENTS(Integer)                                                                    \
+    (int *handle, int *keyval, Integer *extra, Integer *in, Integer *out, int *flag, int *ierror)
+#define DELETE_ARGUMENTS(Integer)                                                                  \
+    (int *handle, int *keyval, Integer *value, Integer *extra, int *ierror)
+#define PREDEFINED(prefix, PREFIX, Integer)                                                        \
+    void prefix##null_copy_fn_ COPY_ARGUMENTS(Integer);                                            \
+    void prefix##null_copy_fn_ COPY_ARGUMENTS(Integer)                                             \
     {                                                                                              \
         (void)handle, (void)keyval, (void)extra, (void)in, (void)out;                              \
         *flag = 0;                                                                                 \
         *ierror = MPI_SUCCESS;                                                                     \
     }                                                                                              \
-    void prefix##dup_fn_(int *handle, int *keyval, Integer *extra, Integer *in, Integer *out,      \
-                         int *flag, int *ierror);                                                  \
-    void prefix##dup_fn_(int *handle, int *keyval, Integer *extra, Integer *in, Integer *out,      \
-                         int *flag, int *ierror)                                                   \
+    void prefix##dup_fn_ COPY_ARGUMENTS(Integer);                                                  \
+    void prefix##dup_fn_ COPY_ARGUMENTS(Integer)                                                   \
     {                                                                                              \
         (void)handle, (void)keyval, (void)extra;                                                   \
         *out = *in;                                                                                \
         *flag = 1;                                                                                 \
         *ierror = MPI_SUCCESS;                                                                     \
     }                                                                                              \
-    void prefix##null_delete_fn_(int *handle, int *keyval, Integer *value, Integer *extra,         \
-                                 int *ierror);                                                     \
-    void prefix##null_delete_fn_(int *handle, int *keyval, Integer *value, Integer *extra,         \
-                                 int *ierror)                                                      \
+    void prefix##null_delete_fn_ DELETE_ARGUMENTS(Integer);                                        \
+    void prefix##null_delete_fn_ DELETE_ARGUMENTS(Integer)                                         \
     {                                                                                              \
         (void)handle, (void)keyval, (void)value, (void)extra;                                      \
         *ierror = MPI_SUCCESS;                                                                     \
-    }
-PREDEFINED(mpi_, int)
-PREDEFINED(mpi_comm_, MPI_Aint)
-PREDEFINED(mpi_type_, MPI_Aint)
-PREDEFINED(mpi_win_, MPI_Aint)
+    }                                                                                              \
+    SPELLINGS(prefix##null_copy_fn, PREFIX##NULL_COPY_FN, o##prefix##null_copy_fn_f,               \
+              COPY_ARGUMENTS(Integer))                                                             \
+    SPELLINGS(prefix##dup_fn, PREFIX##DUP_FN, o##prefix##dup_fn_f, COPY_ARGUMENTS(Integer))        \
+    SPELLINGS(prefix##null_delete_fn, PREFIX##NULL_DELETE_FN, o##prefix##null_delete_fn_f,         \
+              DELETE_ARGUMENTS(Integer))
+PREDEFINED(mpi_, MPI_, int)
+PREDEFINED(mpi_comm_, MPI_COMM_, MPI_Aint)
+PREDEFINED(mpi_type_, MPI_TYPE_, MPI_Aint)
+PREDEFINED(mpi_win_, MPI_WIN_, MPI_Aint)
 
 int pli_callback_checkpoint_size(void *state, MPI_Count *bytes)
 {

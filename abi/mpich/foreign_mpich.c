@@ -18,6 +18,9 @@ int MPIR_F08_MPI_IN_PLACE, MPIR_F08_MPI_BOTTOM;
 F_Status *MPI_F08_STATUS_IGNORE = &MPIR_F08_MPI_STATUS_IGNORE_OBJ;
 F_Status *MPI_F08_STATUSES_IGNORE = &MPIR_F08_MPI_STATUSES_IGNORE_OBJ[0];
 
+// Set by the Fortran library.
+MPI_Fint *MPI_F_STATUS_IGNORE, *MPI_F_STATUSES_IGNORE;
+
 // The Fortran library has these two as well, without values, and then its own count.
 int *MPIR_C_MPI_UNWEIGHTED, *MPIR_C_MPI_WEIGHTS_EMPTY;
 __attribute__((constructor)) static void set_weights(void)

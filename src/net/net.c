@@ -112,7 +112,15 @@ static bool sleep_none(struct pli_net_lane *const nets[], int n, int wakes, uint
     return false;
 }
 
+static int peer_processor_none(struct pli_net_lane *net, uint32_t *index_out)
+{
+    (void)net;
+    (void)index_out;
+    return -1;
+}
+
 static const struct pli_net_lane_ops none_ops = {
+    .peer_processor = peer_processor_none,
     .sleeps_by = PLI_SHM_BY_FUTEX,
     .look_cost = 1,
     .poll = poll_none,

@@ -79,6 +79,9 @@ struct pli_net_lane_ops {
     void (*bye)(struct pli_net_lane *net);                // tell the peers that this process leaves
     bool (*has_unsent)(struct pli_net_lane *net);         // something is still to go out
     bool (*is_busy)(struct pli_net_lane *net);            // it has to be polled: no long sleep
+    // The processor that the process runs on from which messages come now, and its index in the
+    // job; -1: it has another kernel, or that is not known. Context: no lock held.
+    int (*peer_processor)(struct pli_net_lane *net, uint32_t *index_out);
 
     // Sleeping. Context: no lock held.
     void (*arm)(struct pli_net_lane *net); // a thread will sleep: have all descriptors wake it

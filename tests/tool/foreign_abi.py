@@ -88,8 +88,8 @@ for abi in THERE[1:]:
     if not SANITIZER:  # its library would not be the first
         r = Run("-n", 1, "-x", f"LD_PRELOAD={os.path.join(folder, other)}", lacks)
         check(r.rc != 0 and "has loaded a second MPI" in r.words, f"{abi}: {r}")
-    # Fortran libraries of Open MPI, and of an MPICH with another ABI, are not offered.
-    fortran = "libmpichfort.so.10" if abi == "mpich" else "libmpi_mpifh.so.40"
+    # Fortran libraries of other ABIs are not offered.
+    fortran = "libmpichfort.so.10" if abi == "mpich" else "libmpi_mpifh.so.20"
     empty = write("empty.c", "int fortran_(void) { return 0; }\n")
     subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{fortran}", "-o", os.path.join(here, fortran), empty], check=True)
     needs = build(abi, "fortran", SMALL, "-Wl,--no-as-needed", os.path.join(here, fortran))
