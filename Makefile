@@ -7,7 +7,9 @@
 #   make test-hosts every MPI test with its ranks on 3 virtual hosts (root), by mpiexec and under a
 #                   Slurm of its own; T=regex for some
 #   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
-#   make test-abi-world   programs of Debian packages on this MPI and on their own; needs a network
+#   make test-abi-world   programs of Debian packages on this MPI and on their own; installs them (root,
+#                   network; INSTALL=no does not), takes half an hour; T=names for some, WORK=folder is kept,
+#                   DOCS=1 writes the table of docs/abi.md
 #   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
 #                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
 #   make test-fortran-world   ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
@@ -96,7 +98,7 @@ test-upc-plain: all
 	@tests/upc/plain.sh $(if $(TIME),--time) $(CURDIR)/$(BUILD)/bin $(WORK)
 
 test-abi-world: all
-	@python3 tests/abi/packages.py --build $(BUILD) $(T)
+	@python3 tests/world/abi_world.py --build $(BUILD) $(if $(WORK),--work $(WORK)) $(if $(INSTALL),$(if $(filter no,$(INSTALL)),--no-install)) $(if $(DOCS),--docs docs/abi.md) $(T)
 
 test-io-world: all
 	@python3 tests/world/io_world.py --build $(BUILD) --docs docs/io.md $(if $(IOR),--ior $(IOR)) $(if $(WORK),--work $(WORK))

@@ -6,6 +6,7 @@
 #include "launcher/job/environment.h"
 #include "launcher/job/foreign_mpi.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,45 @@ char *pli_abi_path_make(const struct pli_options *opt, const char *old)
         }
     }
     return path;
+}
+
+// The folder lib of the R whose program R or Rscript this is; false: it is another program.
+static bool find_r_library(const char *path, char *to, size_t cap)
+{
+    static const char *const homes[] = { "", "/lib/R", "/lib64/R" }; // beside bin/
+    char prefix[PATH_MAX], script[PATH_MAX + 32];
+    if (realpath(path, prefix) == NULL) {
+        return false;
+    }
+    char *bin = strstr(prefix, "/bin/R");
+    if (bin == NULL || (strcmp(bin, "/bin/R") != 0 && strcmp(bin, "/bin/Rscript") != 0)) {
+        return false;
+    }
+    *bin = '\0';
+    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++) {
+        snprintf(script, sizeof script, "%s%s/etc/ldpaths", prefix, homes[i]);
+        if (access(script, R_OK) == 0) {
+            return snprintf(to, cap, "%s%s/lib", prefix, homes[i]) < (int)cap;
+        }
+    }
+    return false;
+}
+
+// R's start script puts R_LD_LIBRARY_PATH, which it makes of its own folder and the system's,
+// before LD_LIBRARY_PATH: there the ranks would find the other MPI first.
+static void offer_to_r(const struct pli_options *opt, struct pli_app *app, const char *path)
+{
+    static const char r_variable[] = "R_LD_LIBRARY_PATH";
+    char library[PATH_MAX + 32];
+    if (!find_r_library(path, library, sizeof library)) {
+        return;
+    }
+    const char *old = pli_environment_get(app, r_variable);
+    char *offered = pli_abi_path_make(opt, old != NULL ? old : library);
+    if (offered != NULL) {
+        pli_environment_set(app, r_variable, offered);
+    }
+    free(offered);
 }
 
 struct look {
@@ -156,7 +196,7 @@ static void preload_hidden(struct pli_app *app, const char *path)
         const char *old = pli_environment_get(app, "LD_PRELOAD");
         char *all = NULL;
         int n = asprintf(&all, "%s%s%s", f.preload, old != NULL ? ":" : "", old != NULL ? old : "");
-        pli_environment_put(app, "LD_PRELOAD", pli_say_need(n >= 0 ? all : NULL));
+        pli_environment_set(app, "LD_PRELOAD", pli_say_need(n >= 0 ? all : NULL));
         free(all);
     }
     free(f.preload);
@@ -169,6 +209,7 @@ void pli_abi_path_check(const struct pli_options *opt, struct pli_app *app, cons
     if (opt->abi == PLI_ABI_NONE || opt->takes_foreign) {
         return;
     }
+    offer_to_r(opt, app, path);
     pli_foreign_mpi_each(path, look, &l);
     if (l.refused != NULL && l.refused->folder != NULL) {
         pli_say_bad("%s was built with %s: it needs %s, which --abi=%s does not offer. Leave the "
