@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct pli_coll_args;
@@ -27,6 +28,14 @@ struct pli_coll_algo {
 // intracommunicator. Context: no lock held.
 enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
                              const struct pli_coll_algo **out);
+
+// A row of the table, NULL: there are no more; and how often it was used while statistics are on.
+// i < 0: how often all were, with those that are in no row.
+const struct pli_coll_algo *pli_coll_select_row(int kind, int i);
+uint64_t pli_coll_select_used(int kind, int i);
+// Count a use of an algorithm. Context: any thread.
+void pli_coll_select_count(const struct pli_coll_args *a, const struct pli_coll_algo *algo)
+    __attribute__((cold));
 
 // The table, for people.
 void pli_coll_select_print(FILE *to);

@@ -9,6 +9,7 @@
 #include "net/shm/other_job.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "msg/coop_copy.h"
 #include "msg/eager.h"
 #include "msg/msg_wire.h"
@@ -103,6 +104,9 @@ void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint6
     uint64_t sender_req = recv->remote;
     if (pli_lane_is_within(recv->lane, from)) { // one copy, any layout
         const struct pli_request *send = (const struct pli_request *)(uintptr_t)sender_req;
+        if (recv->lane->statistics != NULL) {
+            pli_statistics_hooks->one_copy(recv);
+        }
         if (pli_coop_copy_is_worth(send, recv) && pli_coop_copy_copy(send, recv, from)) {
             return;
         }
@@ -113,6 +117,9 @@ void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint6
     }
     if (wants_cma() && address != 0 && recv->type->is_dense &&
         read_remote(recv, want, address, pid)) {
+        if (recv->lane->statistics != NULL) {
+            pli_statistics_hooks->one_copy(recv);
+        }
         note(from, PLI_MSG_FIN, sender_req, 0, 0);
         pli_rndv_end_receive(recv);
         return;
