@@ -490,9 +490,11 @@ def man_page(f, example, known, fortran):
         types = p.small + (f"; {p.large} in the _c form" if p.large != p.small else "")
         said = words_for(p.kind)
         lines += [".TP", f"\\fI{p.name}\\fR", f"{said} ({types})" if said else types]
-    lines += [".SH RETURN VALUE", "MPI_SUCCESS, or an error code after the error handler was called."
-              if f.returns == "int" else f"The result, of type {f.returns}."]
-    rows = error_rows(f) if f.returns == "int" else {}
+    is_tool = f.name.startswith("MPI_T_")  # of the tool interface, which has errors of its own
+    lines += [".SH RETURN VALUE", f"The result, of type {f.returns}." if f.returns != "int" else
+              "MPI_SUCCESS, or one of the codes MPI_T_ERR_...; no error handler is called." if is_tool else
+              "MPI_SUCCESS, or an error code after the error handler was called."]
+    rows = error_rows(f) if f.returns == "int" and not is_tool else {}
     if rows:
         lines += [".SH ERRORS", "The text of an error (MPI_Error_string) names the mistake. Among the classes are"]
     for name, wrong in rows.items():

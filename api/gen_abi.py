@@ -508,7 +508,7 @@ def wrapper(f, large, abi):
 
 def is_wrapped(f):
     return f.implemented() and f.base not in WITHOUT and not f.base.endswith(("_toint", "_fromint")) \
-        and not f.base.startswith("Abi_") and (f.base.endswith("_f2c") or not foreign(f.returns).startswith("F_"))
+        and not f.base.startswith(("Abi_", "T_")) and (f.base.endswith("_f2c") or not foreign(f.returns).startswith("F_"))
 
 
 def hand_protos(functions):

@@ -11,6 +11,7 @@
 #include "coll/impi/across_inter.h"
 #include "ft/failure.h"
 #include "msg/endpoint.h"
+#include "msg/statistics_hooks.h"
 #include "obj/comm.h"
 #include "obj/impi_span.h"
 
@@ -112,6 +113,9 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
     if (err != PLI_OK) {
         return is_for_root(a, err) ? PLI_OK : err;
     }
+    if (pli_statistics_is_on()) {
+        pli_coll_select_count(a, algo);
+    }
     if (algo->direct != NULL) {
         err = algo->direct(a);
         if (__builtin_expect(err != PLI_OK && pli_request_may_be_withdrawn, 0)) {
@@ -139,6 +143,9 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     }
     if (err == PLI_OK) {
         err = choose(a, false, &algo);
+    }
+    if (err == PLI_OK && pli_statistics_is_on()) {
+        pli_coll_select_count(a, algo);
     }
     if (err == PLI_OK) {
         bool has_many_ranks = a->comm->size >= PLI_SCHED_MANY_RANKS;

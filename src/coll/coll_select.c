@@ -19,6 +19,7 @@
 #include "obj/op.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum need {
@@ -250,7 +251,8 @@ const struct pli_coll_algo *pli_coll_select_named(int kind, const char *name)
 
 const struct pli_coll_algo *pli_coll_select_row(int kind, int i)
 {
-    return i < N_ROW && table[kind][i].name != NULL ? &table[kind][i] : NULL;
+    bool is_row = kind >= 0 && kind < PLI_N_COLL && i >= 0 && i < N_ROW;
+    return is_row && table[kind][i].name != NULL ? &table[kind][i] : NULL;
 }
 
 // PLIANT_COLL=allreduce:ring,bcast:binomial
@@ -425,6 +427,25 @@ void pli_coll_select_force(int kind, const struct pli_coll_algo *row)
 const struct pli_coll_algo *pli_coll_select_taken(int kind)
 {
     return taken[kind];
+}
+
+static _Atomic uint64_t n_use[PLI_N_COLL], n_use_of[PLI_N_COLL][N_ROW];
+
+uint64_t pli_coll_select_used(int kind, int i)
+{
+    return atomic_load_explicit(i < 0 ? &n_use[kind] : &n_use_of[kind][i], memory_order_relaxed);
+}
+
+void pli_coll_select_count(const struct pli_coll_args *a, const struct pli_coll_algo *algo)
+{
+    const struct pli_coll_algo *first = table[a->kind];
+    atomic_fetch_add_explicit(&n_use[a->kind], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&a->comm->traffic.collectives, 1, memory_order_relaxed);
+    for (int i = 0; i < N_ROW; i++) {
+        if (algo == &first[i]) {
+            atomic_fetch_add_explicit(&n_use_of[a->kind][i], 1, memory_order_relaxed);
+        }
+    }
 }
 
 static void print_limit(FILE *to, const struct pli_coll_algo *r)

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct pli_coll_args;
@@ -37,6 +38,12 @@ const struct pli_coll_algo *pli_coll_select_row(int kind, int i);
 void pli_coll_select_force(int kind, const struct pli_coll_algo *row);
 // Which one the last call took, since then.
 const struct pli_coll_algo *pli_coll_select_taken(int kind);
+// How often the i-th was used while statistics are on; i < 0: how often all were, with those that
+// are in no row.
+uint64_t pli_coll_select_used(int kind, int i);
+// Count a use of an algorithm. Context: any thread.
+void pli_coll_select_count(const struct pli_coll_args *a, const struct pli_coll_algo *algo)
+    __attribute__((cold));
 
 // The table, for people.
 void pli_coll_select_print(FILE *to);

@@ -16,6 +16,7 @@
 #include "msg/progress_thread.h"
 #include "msg/request.h"
 #include "msg/rndv.h"
+#include "msg/statistics_hooks.h"
 #include "msg/wait_record.h"
 #include "net/net.h"
 #include "net/shm/shm_sleep.h"
@@ -482,8 +483,13 @@ __attribute__((cold)) static void sleep_at(struct pli_waiter *w, uint64_t time_n
 
 void pli_progress_sleep(struct pli_waiter *w, uint64_t time_ns)
 {
+    bool is_counted = pli_statistics_is_on();
+    uint64_t since_ns = is_counted ? pli_clock_ns() : 0;
     sleep_at(w, time_ns);
     retract(w);
+    if (is_counted) {
+        pli_statistics_hooks->slept(w->lane, since_ns);
+    }
 }
 
 static void forget_record(struct pli_waiter *w)
@@ -524,6 +530,9 @@ void pli_progress_end(struct pli_waiter *w)
         w->is_counted = false;
         atomic_fetch_sub_explicit(&w->lane->n_wait, 1, memory_order_relaxed);
     }
+    if (__builtin_expect(w->begin_ns != 0, 0)) {
+        pli_statistics_hooks->wait_ends(w);
+    }
 }
 
 static uint32_t look_cost(const struct pli_waiter *w)
@@ -558,6 +567,9 @@ static void count_idle(struct pli_waiter *w, uint32_t spins)
 void pli_progress_step(struct pli_waiter *w)
 {
     uint32_t spins = looks(w);
+    if (pli_statistics_is_on() && w->begin_ns == 0) {
+        pli_statistics_hooks->wait_begins(w);
+    }
     if (pli_progress_once(w->lane) > 0) {
         w->n_idle = 0;
         w->n_nap = 0;

@@ -9,6 +9,7 @@
 #include "net/shm/other_job.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "msg/coop_copy.h"
 #include "msg/cma.h"
 #include "msg/copy_select.h"
@@ -95,6 +96,9 @@ void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint6
     uint64_t sender_req = recv->remote;
     if (pli_lane_is_within(recv->lane, from)) { // one copy, any layout
         const struct pli_request *send = (const struct pli_request *)(uintptr_t)sender_req;
+        if (recv->lane->statistics != NULL) {
+            pli_statistics_hooks->one_copy(recv);
+        }
         if (pli_coop_copy_is_worth(send, recv) && pli_coop_copy_copy(send, recv, from)) {
             return;
         }
@@ -104,6 +108,9 @@ void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint6
         return;
     }
     enum pli_cma_result result = pli_cma_accept(recv, from, want, address, n_piece);
+    if (result != PLI_CMA_FAILED && recv->lane->statistics != NULL) {
+        pli_statistics_hooks->one_copy(recv);
+    }
     if (result == PLI_CMA_DONE) {
         note(from, PLI_MSG_FIN, sender_req, 0, 0);
         pli_rndv_end_receive(recv);

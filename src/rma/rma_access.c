@@ -2,6 +2,7 @@
 // MPI_Put and MPI_Get: a copy where memory is near, the region's access where it is far.
 #include "rma/rma_access.h"
 
+#include "msg/statistics_hooks.h"
 #include "obj/cursor.h"
 #include "onesided/region_datatype.h"
 #include "rma/rma_near.h"
@@ -32,6 +33,9 @@ static enum pli_err put(const void *from, MPI_Count n, struct pli_datatype *type
     if (!pli_datatype_bytes(type, n, &bytes) || bytes > t.bytes) {
         return too_long(bytes, t.bytes);
     }
+    if (pli_statistics_is_on()) {
+        pli_statistics_hooks->access(PLI_STAT_PUT, bytes);
+    }
     if (!t.peer->is_near) {
         struct pli_region_side side = { (void *)from, n, type };
         struct pli_region_place place = { t.rank, t.at, t.count, t.type };
@@ -61,6 +65,9 @@ static enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type, int ta
     }
     if (!pli_datatype_bytes(type, n, &room) || room < t.bytes) {
         return too_long(t.bytes, room);
+    }
+    if (pli_statistics_is_on()) {
+        pli_statistics_hooks->access(PLI_STAT_GET, t.bytes);
     }
     if (!t.peer->is_near) {
         struct pli_region_side side = { to, n, type };
@@ -97,6 +104,9 @@ enum pli_err pli_rma_access_put(const void *from, MPI_Count n_from, struct pli_d
     if (__builtin_expect(to != NULL, 1) && from_type->is_dense &&
         pli_datatype_bytes(from_type, n_from, &bytes) && bytes <= room) {
         copy_run(to, (const char *)from + from_type->true_lb, bytes);
+        if (pli_statistics_is_on()) {
+            pli_statistics_hooks->access(PLI_STAT_PUT, bytes);
+        }
         return PLI_OK;
     }
     return put(from, n_from, from_type, target, disp, n_to, to_type, w, NULL);
@@ -120,6 +130,9 @@ enum pli_err pli_rma_access_get(void *to, MPI_Count n_to, struct pli_datatype *t
     if (__builtin_expect(from != NULL, 1) && to_type->is_dense &&
         pli_datatype_bytes(to_type, n_to, &room) && bytes <= room) {
         copy_run((char *)to + to_type->true_lb, from, bytes);
+        if (pli_statistics_is_on()) {
+            pli_statistics_hooks->access(PLI_STAT_GET, bytes);
+        }
         return PLI_OK;
     }
     return get(to, n_to, to_type, target, disp, n_from, from_type, w, NULL);

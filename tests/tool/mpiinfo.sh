@@ -14,6 +14,11 @@ must_say "functions +[0-9]+ of the [0-9]+" mpiinfo
 must_say "MPI_Init: there" mpiinfo MPI_Init
 must_say "usage: mpiinfo" mpiinfo --help
 must_say "allreduce" mpiinfo --collectives
+must_say "^  PLIANT_EAGER_MAX +integer; of this process" mpiinfo --cvars
+must_say "^  PLIANT_CC +string; constant" mpiinfo --cvars
+must_say "^  shm_eager_messages +counter, while started" mpiinfo --pvars
+must_say "^  comm_sent_bytes +sum, while started, for each communicator" mpiinfo --pvars
+must_say "^  wait_end .*requests, context, nanoseconds" mpiinfo --events
 must_fail 2 "no option '--covfefe'" mpiinfo --covfefe
 must_fail 1 "no C function 'MPI_Snd'" mpiinfo MPI_Snd
 mpiinfo --settings | grep -q PLIANT_BOOT && fail "an internal setting is listed"

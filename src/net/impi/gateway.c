@@ -14,6 +14,7 @@
 #include "msg/lane.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "msg/msg_wire.h"
 #include "net/net.h"
 #include "obj/datatype.h"
@@ -83,6 +84,13 @@ static void address(struct pli_shm_cell *cell, const struct pli_request *r, int 
     cell->word[0] = (uint64_t)(uintptr_t)r;
 }
 
+static void count(const struct pli_request *r, enum pli_stat_protocol p)
+{
+    if (r->lane->statistics != NULL) {
+        pli_statistics_hooks->sent(r, p);
+    }
+}
+
 // All of a small message. False: no room now.
 static bool issue_whole(struct pli_request *r)
 {
@@ -115,6 +123,7 @@ static bool issue_whole(struct pli_request *r)
         memcpy(cell->bytes + sizeof cell->word[0], few, size);
     }
     pli_shm_publish(&r->conn->shm, cell, pos);
+    count(r, PLI_STAT_EAGER);
     r->moved = size;
     if ((r->flags & PLI_REQ_SYNC) == 0) {
         pli_request_complete(r, (enum pli_err)r->err);
@@ -132,6 +141,7 @@ static bool issue_offer(struct pli_request *r)
     address(cell, r, PLI_MSG_GATEWAY_OFFER);
     cell->word[1] = (uint64_t)pli_type_external_each(r->type);
     pli_shm_publish(&r->conn->shm, cell, pos);
+    count(r, PLI_STAT_RNDV);
     return true;
 }
 
