@@ -12,7 +12,8 @@
 #                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
 #   make test-fortran-world   ScaLAPACK's testers, MUMPS' examples and HDF5's parallel Fortran test from
 #                   Debian's sources, with mpifort (network); WORK=folder is kept
-#   make test-upc-fuzz    feed the UPC translator mutated programs for SECONDS (60)
+#   make fuzz       feed every parser mutated inputs for SECONDS (60) each, with the address sanitizer;
+#                   T=regex for some; findings are left in build-fuzz
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
 #   make bench-startup   time and memory of start-up over the number of ranks, with plots
@@ -38,7 +39,7 @@ comma := ,
 BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
-.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz test-io-world test-fortran-world test-abi-world bench bench-startup bench-hosts bench-upc \
+.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain fuzz test-io-world test-fortran-world test-abi-world bench bench-startup bench-hosts bench-upc \
         bench-elastic style install clean help build-test bench-impi
 
 all: $(BUILD)/CMakeCache.txt
@@ -100,8 +101,11 @@ test-io-world: all
 test-fortran-world: all
 	@python3 tests/world/fortran_world.py --build $(BUILD) --docs docs/fortran.md $(if $(WORK),--work $(WORK))
 
-test-upc-fuzz:
-	@tests/upc/fuzz/run.sh $(or $(SECONDS),60)
+fuzz:
+	@tools/setup/need build test
+	@cmake -S . -B build-fuzz -G Ninja -DPLIANT_SANITIZE=address -DPLIANT_COVERAGE=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -g1" >/dev/null
+	@cmake --build build-fuzz -j$(JOBS) --target fuzz
+	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(T)
 
 demo: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target tour
