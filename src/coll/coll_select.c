@@ -197,7 +197,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
 // clang-format on
 
 static const struct pli_coll_algo *forced[PLI_N_COLL];
-static const struct pli_coll_algo *taken[PLI_N_COLL]; // last, while is_special
+static const struct pli_coll_algo *_Atomic taken[PLI_N_COLL]; // last, while is_special
 static bool is_special; // an algorithm is forced, a table was read, or choices are explained
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -401,7 +401,7 @@ __attribute__((cold)) static enum pli_err select_special(const struct pli_coll_a
         source = NULL;
         err = first_fitting(a, is_blocking, bytes, out);
     }
-    taken[a->kind] = *out;
+    atomic_store_explicit(&taken[a->kind], *out, memory_order_relaxed);
     if (err == PLI_OK && pli_coll_explain_open()) {
         explain(a, is_blocking, bytes, source, *out);
     }
@@ -426,7 +426,7 @@ void pli_coll_select_force(int kind, const struct pli_coll_algo *row)
 
 const struct pli_coll_algo *pli_coll_select_taken(int kind)
 {
-    return taken[kind];
+    return atomic_load_explicit(&taken[kind], memory_order_relaxed);
 }
 
 static _Atomic uint64_t n_use[PLI_N_COLL], n_use_of[PLI_N_COLL][N_ROW];

@@ -25,7 +25,8 @@ struct pli_board {
     const struct pli_comm *comm;
     const int *ranks; // of the members in comm
     int n, me;
-    uint32_t kind;          // of the operation under way, for the record of a sleeper
+    uint32_t n_group, group, n_together; // groups, mine, and the members in it; 0: there are none
+    uint32_t kind;                       // of the operation under way, for the record of a sleeper
     bool is_flat;           // few members with a core each: each looks at the slots of all others
     bool is_oversubscribed; // the ranks of this host outnumber its cores
     bool is_unfinished;     // the last operation was left without waiting for the others
