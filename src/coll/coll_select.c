@@ -57,6 +57,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_GATHER] = {
         { "board", "slots in shared memory",
           .direct = pli_gather_board, .needs = BOARD | CORES, .max_bytes = PLI_BOARD_INLINE },
+        { "cma", "from buffer to buffer, by the kernel",
+          .direct = pli_move_cma_gather, .needs = BOARD | CORES, .min_bytes = 32 * KIB },
         { "windows", "windows in shared memory",
           .direct = pli_gather_windows, .needs = BOARD | CORES | WINDOW },
         { "binomial", "a tree, blocks collected on the way",
@@ -67,6 +69,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_SCATTER] = {
+        { "cma", "from buffer to buffer, by the kernel",
+          .direct = pli_move_cma_scatter, .needs = BOARD | CORES, .min_bytes = 16 * KIB + 1 },
         { "board", "a ring in shared memory",
           .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 16 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
@@ -78,6 +82,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_ALLGATHER] = {
+        { "cma", "from buffer to buffer, by the kernel",
+          .direct = pli_move_cma_allgather, .needs = BOARD | CORES, .min_bytes = 32 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | WINDOW },
         { "nodes", "messages between hosts, windows inside",
@@ -92,6 +98,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLTOALL] = {
+        { "cma", "from buffer to buffer, by the kernel",
+          .direct = pli_move_cma_alltoall, .needs = BOARD | CORES, .min_bytes = 16 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_alltoall_board, .needs = BOARD | WINDOW, .max_rank = 256 },
         { "nodes", "windows inside hosts, messages between",
@@ -294,8 +302,23 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
 
 static bool is_within(const struct pli_coll_algo *r, MPI_Count bytes, int n)
 {
-    return (r->max_bytes == 0 || bytes <= r->max_bytes) && n >= r->min_rank &&
-           (r->max_rank == 0 || n <= r->max_rank);
+    return bytes >= r->min_bytes && (r->max_bytes == 0 || bytes <= r->max_bytes) &&
+           n >= r->min_rank && (r->max_rank == 0 || n <= r->max_rank);
+}
+
+// The first row that fits, from one on.
+static enum pli_err first_below(const struct pli_coll_args *a, bool is_blocking,
+                                const struct pli_coll_algo *r, const struct pli_coll_algo **out)
+{
+    MPI_Count bytes = pli_coll_args_bytes(a);
+    enum pli_err err = PLI_AGAIN;
+    for (; err == PLI_AGAIN; r++) {
+        if ((r->needs & FORCED) == 0 && is_within(r, bytes, a->comm->size)) {
+            *out = r;
+            err = can_do(r, a, is_blocking);
+        }
+    }
+    return err;
 }
 
 enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
@@ -311,14 +334,17 @@ enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
     if (r != NULL && (!is_limited || is_within(r, bytes, n))) {
         err = can_do(r, a, is_blocking);
     }
-    for (int i = 0; err == PLI_AGAIN; i++) {
-        r = &table[a->kind][i];
-        if ((r->needs & FORCED) == 0 && is_within(r, bytes, n)) {
-            err = can_do(r, a, is_blocking);
-        }
+    if (err != PLI_AGAIN) {
+        *out = r;
+        return err;
     }
-    *out = r;
-    return err;
+    return first_below(a, is_blocking, table[a->kind], out);
+}
+
+enum pli_err pli_coll_select_other(const struct pli_coll_args *a, const struct pli_coll_algo *than,
+                                   const struct pli_coll_algo **out)
+{
+    return first_below(a, true, than + 1, out);
 }
 
 static void print_limit(FILE *to, const struct pli_coll_algo *r)
@@ -331,6 +357,9 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
         fprintf(to, "up to %lld KiB", (long long)r->max_bytes / KIB);
     } else {
         fprintf(to, "up to %lld bytes", (long long)r->max_bytes);
+    }
+    if (r->min_bytes > 0) {
+        fprintf(to, ", from %lld KiB", (long long)r->min_bytes / KIB);
     }
     if (r->min_rank > 1) {
         fprintf(to, ", from %d ranks", r->min_rank);
