@@ -12,6 +12,7 @@
 #include "coll/sched.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
+#include "msg/request.h"
 #include "obj/comm.h"
 #include "obj/op.h"
 
@@ -29,6 +30,7 @@ enum need {
     EVEN = 128,   // and each has the same number of them
     CORES = 512,  // and there is a core for each
     SLICES = 256, // a window has room for an element of every rank
+    STAYS = 1024, // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
 // So many ranks on one host are endpoints of few processes: the least messages in all count, and
@@ -58,7 +60,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "board", "slots in shared memory",
           .direct = pli_gather_board, .needs = BOARD | CORES, .max_bytes = PLI_BOARD_INLINE },
         { "cma", "from buffer to buffer, by the kernel",
-          .direct = pli_move_cma_gather, .needs = BOARD | CORES, .min_bytes = 32 * KIB },
+          .direct = pli_move_cma_gather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "windows", "windows in shared memory",
           .direct = pli_gather_windows, .needs = BOARD | CORES | WINDOW },
         { "binomial", "a tree, blocks collected on the way",
@@ -70,7 +72,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_SCATTER] = {
         { "cma", "from buffer to buffer, by the kernel",
-          .direct = pli_move_cma_scatter, .needs = BOARD | CORES, .min_bytes = 16 * KIB + 1 },
+          .direct = pli_move_cma_scatter, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB + 1 },
         { "board", "a ring in shared memory",
           .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 16 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
@@ -83,7 +85,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_ALLGATHER] = {
         { "cma", "from buffer to buffer, by the kernel",
-          .direct = pli_move_cma_allgather, .needs = BOARD | CORES, .min_bytes = 32 * KIB },
+          .direct = pli_move_cma_allgather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | WINDOW },
         { "nodes", "messages between hosts, windows inside",
@@ -99,7 +101,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_ALLTOALL] = {
         { "cma", "from buffer to buffer, by the kernel",
-          .direct = pli_move_cma_alltoall, .needs = BOARD | CORES, .min_bytes = 16 * KIB },
+          .direct = pli_move_cma_alltoall, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_alltoall_board, .needs = BOARD | WINDOW, .max_rank = 256 },
         { "nodes", "windows inside hosts, messages between",
@@ -272,6 +274,7 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
                            bool is_blocking)
 {
     if ((r->needs & COMMUTES && !a->op->is_commutative) ||
+        (r->needs & STAYS && pli_request_may_be_withdrawn) ||
         (r->needs & DENSE && !is_dense(a->recv.type)) ||
         (r->needs & SLICES && a->recv.type->size * a->n > PLI_BOARD_WINDOW_SMALL)) {
         return PLI_AGAIN;

@@ -6,7 +6,6 @@
 #include "base/conf.h"
 #include "coll/board/board.h"
 #include "coll/board/board_life.h"
-#include "msg/request.h"
 #include "net/shm/peer_memory.h"
 #include "obj/comm.h"
 
@@ -56,7 +55,7 @@ static struct pli_board_cma *open_cma(struct pli_board *b)
         return b->cma;
     }
     b->cma = calloc(1, sizeof *b->cma);
-    bool may = b->cma != NULL && pli_conf.onecopy[0] != 'o' && !pli_request_may_be_withdrawn;
+    bool may = b->cma != NULL && pli_conf.onecopy[0] != 'o';
     for (int i = 0; i < b->n && may; i++) {
         may = is_same_process(b, i) ||
               pli_peer_memory_probe(pli_board_life_box(b->comm, b->ranks[i]));
