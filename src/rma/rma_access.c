@@ -4,6 +4,7 @@
 
 #include "obj/cursor.h"
 #include "onesided/region_datatype.h"
+#include "rma/rma_cma.h"
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"
 #include "rma/win_flush.h"
@@ -33,6 +34,10 @@ static enum pli_err put(const void *from, MPI_Count n, struct pli_datatype *type
         return too_long(bytes, t.bytes);
     }
     if (!t.peer->is_near) {
+        if (bytes > 0 && type->is_dense && to_type->is_dense &&
+            pli_rma_cma_put(&t, (const char *)from + type->true_lb, bytes)) {
+            return pli_region_datatype_nothing(w->region, out);
+        }
         struct pli_region_side side = { (void *)from, n, type };
         struct pli_region_place place = { t.rank, t.at, t.count, t.type };
         return pli_region_datatype_put(w->region, &place, bytes, &side, out);
@@ -63,6 +68,10 @@ static enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type, int ta
         return too_long(t.bytes, room);
     }
     if (!t.peer->is_near) {
+        if (t.bytes > 0 && type->is_dense && from_type->is_dense &&
+            pli_rma_cma_get(&t, (char *)to + type->true_lb, t.bytes)) {
+            return pli_region_datatype_nothing(w->region, out);
+        }
         struct pli_region_side side = { to, n, type };
         struct pli_region_place place = { t.rank, t.at, t.count, t.type };
         return t.bytes == 0 ? pli_region_datatype_nothing(w->region, out)
