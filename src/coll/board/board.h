@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct pli_board_cma;
 struct pli_comm;
 struct pli_lane;
 struct pli_shm_mailbox;
@@ -37,6 +38,7 @@ struct pli_board {
     bool turn;                   // which half was shown last
     bool has_no_window;          // a member had no memory for it
     unsigned char *stream;       // mine, a chunk for every entry of the ring
+    struct pli_board_cma *cma;   // of board_cma.c; NULL: not used yet
     int only; // member to wake at the end of a meeting, when the others are woken later; -1: all
     int last_woken;                   // member, -1: none
     struct pli_shm_mailbox *last_box; // its

@@ -131,6 +131,7 @@ void pli_board_life_end(struct pli_board *b)
     }
     atomic_store_explicit(&b->members[b->me].stage, PLI_BOARD_LEFT, memory_order_release);
     atomic_fetch_add_explicit(&b->w->n_left, 1, memory_order_acq_rel);
+    free(b->cma);
     free(b);
     sweep();
 }
