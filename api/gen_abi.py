@@ -27,11 +27,13 @@ HAND = {
     "Comm_get_attr": "pli_foreign_attr_comm", "Attr_get": "pli_foreign_attr_comm",
     "Win_get_attr": "pli_foreign_attr_win", "Type_get_contents": "pli_foreign_type_contents",
     "Buffer_attach": "pli_foreign_buffer_attach", "Buffer_detach": "pli_foreign_buffer_detach",
-    "Get_version": "pli_foreign_env_version", "Status_c2f": "pli_foreign_env_status_c2f",
+    "Get_version": "pli_foreign_env_version", "Get_library_version": "pli_foreign_env_library", "Status_c2f": "pli_foreign_env_status_c2f",
     "Status_f2c": "pli_foreign_env_status_f2c",
 }
 # Of ours alone, with arguments that only the standard ABI has.
 WITHOUT = {"Comm_create_endpoints", "MPIX_Comm_ishrink", "Init_endpoints", "Comm_endpoint_attach"}
+# Their Fortran libraries have these.
+WITHOUT |= {"Status_c2f08", "Status_f082c", "Status_f2f08", "Status_f082f"}
 
 # Constants that stand for each other, by what an argument means. The last ones are bits of a set.
 SETS = {
@@ -71,7 +73,7 @@ INT_ARRAY = {"array_of_distribs": ("distribution", "ndims"), "array_of_dargs": (
 TEXT = {
     "Comm_get_name": ("comm_name", "MPI_MAX_OBJECT_NAME"), "Type_get_name": ("type_name", "MPI_MAX_OBJECT_NAME"),
     "Win_get_name": ("win_name", "MPI_MAX_OBJECT_NAME"), "Get_processor_name": ("name", "MPI_MAX_PROCESSOR_NAME"),
-    "Error_string": ("string", "MPI_MAX_ERROR_STRING"), "Get_library_version": ("version", "MPI_MAX_LIBRARY_VERSION_STRING"),
+    "Error_string": ("string", "MPI_MAX_ERROR_STRING"),
     "Open_port": ("port_name", "MPI_MAX_PORT_NAME"), "Lookup_name": ("port_name", "MPI_MAX_PORT_NAME"),
     "Info_get_nthkey": ("key", "MPI_MAX_INFO_KEY"), "File_get_view": ("datarep", "MPI_MAX_DATAREP_STRING"),
 }
@@ -83,11 +85,12 @@ class Abi:
 
     def __init__(self, path):
         self.const, self.objects, self.same, self.lacks, self.handles, self.also = {}, {}, [], [], {}, []
-        self.added, self.fortran = {}, {}
+        self.added, self.fortran, self.newer = {}, {}, set()
         for line in gen.table(path):
             word = line.split()
-            if word[0] == "const":
+            if word[0] in ("const", "newer"):
                 self.const[word[1]] = (word[2], word[3])
+                self.newer |= {word[1]} if word[0] == "newer" else set()
             elif word[0] == "object":
                 self.objects[word[1]] = int(word[2])
             elif word[0] == "same":
@@ -106,8 +109,8 @@ class Abi:
                 self.library = word[1]
             elif word[0] == "also":
                 self.also.append(word[1])
-            elif word[0] == "mpi":
-                self.mpi = " ".join(word[1:])
+            elif word[0] in ("mpi", "says"):
+                setattr(self, word[0], " ".join(word[1:]))
             else:
                 sys.exit(f"{path}: '{word[0]}' begins no row")
         self.is_int = self.handles["MPI_Comm"] != "pointer"
@@ -197,6 +200,7 @@ def types_header(api, abi, standard):
     out = [f"// The types and constants of {abi.mpi}'s ABI. Generated from its table.",
            "#ifndef PLI_FOREIGN_TYPES_H", "#define PLI_FOREIGN_TYPES_H", "", '#include "standard.h"', "",
            f'#define F_MPI_NAME "{abi.mpi}"', f'#define F_LIBRARY "{abi.library}"',
+           f'#define F_LIBRARY_VERSION "{abi.says}"',
            f"#define F_HANDLES_ARE_INTS {int(abi.is_int)}", "// No value of any set of constants.",
            "#define PLI_FOREIGN_NONE (-2000000011)", ""]
     for ctype, encoding in abi.handles.items():

@@ -98,12 +98,12 @@ def is_there(routine, abi):
     """Whether the C library has all that a routine needs."""
     handles = [a.handle for a in routine.args if a.conv in ("handle", "later")]
     return not routine.large and gen_abi.is_wrapped(routine.function) and not routine.name.startswith("MPIX_") and \
-        all(f"MPI_{model.HANDLE_TYPES[h].upper()}_NULL" in abi.const for h in handles)
+        all(f"MPI_{model.HANDLE_TYPES[h].upper()}_NULL" in abi.fortran for h in handles)
 
 
 def source(chapter, routines, abi):
     out = [f"// The Fortran procedures of {chapter}.api as {abi.mpi} has them. Generated from the API table.",
-           '#include "fortran/argument.h"', '#include "fortran/attribute.h"', '#include "fortran/callback.h"', "",
+           '#include "fortran/argument.h"', '#include "fortran/attribute.h"', '#include "fortran/callback.h"', '#include "fortran/missing.h"', "",
            "#include <stdlib.h>", ""]
     return "\n".join(out + [function(r, abi) for r in routines])
 

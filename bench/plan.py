@@ -30,6 +30,7 @@ class Aim:
     minus_plain: bool = False  # subtract what a program without MPI costs
     against: str = ""         # compare with the peers' number of another name and parameters
     own: str = ""             # compare with this number of ours instead of the peers'
+    floor: str = ""           # a number of bench/floor.c: nothing can be better
     at: float = 0.5           # which part of the runs is no slower than what is compared; 0.5: the median
 
 
@@ -77,7 +78,15 @@ def busy():
                         is_asked=True, is_plain=True)
 
 
+LINE = "floor_line ranks=2"
+
+
+def copy_floor(size):
+    return f"floor_copy size={size}"
+
+
 BENCHES = [
+    Bench("floor", "floor", 1, ours_only=True),
     Bench("lat", "lat", 2, bind=True, quick_args=["8", "1024", "4096"]),
     Bench("bw", "bw", 2, bind=True, quick_args=["65536", "1048576", "4194304"]),
     Bench("rate", "rate", 2, bind=True),
@@ -136,8 +145,9 @@ def size_word(n):
 
 def collective_aims():
     for ranks, limit in ((2, 0.7), (4, 0.8), (8, 0.8), (16, 0.8)):
-        yield Aim(f"barrier, {ranks} ranks", "barrier", f"size=0 ranks={ranks}", limit)
-        yield Aim(f"allreduce 8 B, {ranks} ranks", "allreduce", f"size=8 ranks={ranks}", limit)
+        floor = LINE if ranks == 2 else ""
+        yield Aim(f"barrier, {ranks} ranks", "barrier", f"size=0 ranks={ranks}", limit, floor=floor)
+        yield Aim(f"allreduce 8 B, {ranks} ranks", "allreduce", f"size=8 ranks={ranks}", limit, floor=floor)
     for op in ("bcast", "allreduce", "alltoall", "allgather"):
         for ranks in (2, 4):
             for size in COLL_SIZES:
@@ -194,15 +204,15 @@ def busy_aims():
 
 
 AIMS = [
-    Aim("latency 8 B", "lat", "size=8 ranks=2", 0.80),
+    Aim("latency 8 B", "lat", "size=8 ranks=2", 0.80, floor=LINE),
     Aim("latency 1 KiB", "lat", "size=1024 ranks=2", 0.90),
     Aim("latency 4 KiB", "lat", "size=4096 ranks=2", 0.90),
     Aim("latency 8 B by mpi_f08", "fortran", "size=8 ranks=2", 0.80),
     Aim("latency 8 B by mpi_f08 beside C", "fortran", "size=8 ranks=2", 1.10, own="lat size=8 ranks=2"),
     Aim("message rate 8 B, window 64", "rate", "size=8 window=64 ranks=2", 1.3, "higher"),
-    Aim("bandwidth 64 KiB", "bw", "size=65536 ranks=2", 1.3, "higher"),
-    Aim("bandwidth 1 MiB", "bw", "size=1048576 ranks=2", 1.3, "higher"),
-    Aim("bandwidth 4 MiB", "bw", "size=4194304 ranks=2", 1.3, "higher"),
+    Aim("bandwidth 64 KiB", "bw", "size=65536 ranks=2", 1.3, "higher", floor=copy_floor(65536)),
+    Aim("bandwidth 1 MiB", "bw", "size=1048576 ranks=2", 1.3, "higher", floor=copy_floor(1048576)),
+    Aim("bandwidth 4 MiB", "bw", "size=4194304 ranks=2", 1.3, "higher", floor=copy_floor(4194304)),
     Aim("put and flush 8 B", "rma_put", "size=8 ranks=2", 1.0),
     Aim("get and flush 8 B", "rma_get", "size=8 ranks=2", 1.0),
     Aim("fetch and add", "rma_fetch", "size=8 ranks=2", 1.0),

@@ -86,6 +86,7 @@ class Verdict:
         self.ratio = None
         if self.ours is not None and self.best:
             self.ratio = self.ours / self.best
+        self.floor = results.best(tuple(aim.floor.split(" ", 1)), "pliant") if aim.floor else None
         self.measured = self.ours is not None or bool(known)
 
     def passed(self):
@@ -98,6 +99,13 @@ class Verdict:
             return None
         return self.ratio <= self.aim.limit if self.aim.kind == "lower" else \
             self.ratio >= self.aim.limit
+
+    def shade(self):
+        """How the ratio compares, for a colour: far ahead, ahead, behind a little, behind; "" without a ratio."""
+        if not self.ratio:
+            return ""
+        times = 1 / self.ratio if self.aim.kind == "higher" else self.ratio
+        return "far" if times <= 0.7 else "ahead" if times <= 1.0 else "near" if times <= 1.2 else "behind"
 
     def aim_text(self):
         if self.aim.kind == "at_most":

@@ -41,7 +41,7 @@ def chosen(names):
         if not found:
             sys.exit(f"bench: there is no benchmark '{name}'; --list names them")
         picked += [b for b in found if b not in picked]
-    return picked
+    return picked + [b for b in BENCHES if b.name == "floor" and b not in picked]
 
 
 def plain_cost(folder):
@@ -120,9 +120,9 @@ def say(bench, who, results, seen):
 
 
 def print_table(verdicts, peers):
-    head = ["what", "unit", "Pliant"] + [p.title for p in peers] + ["ratio", "aim", ""]
+    head = ["what", "unit", "Pliant"] + [p.title for p in peers] + ["floor", "ratio", "aim", ""]
     rows = [[v.aim.what, v.unit, number(v.ours), *[number(v.peers[p.name]) for p in peers],
-             "-" if v.ratio is None else f"{v.ratio:.3g}", v.aim_text(), v.verdict_text()]
+             number(v.floor), "-" if v.ratio is None else f"{v.ratio:.3g}", v.aim_text(), v.verdict_text()]
             for v in verdicts]
     widths = [max(len(r[i]) for r in rows + [head]) for i in range(len(head))]
     print()

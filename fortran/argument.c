@@ -7,8 +7,9 @@
 #include <string.h>
 
 #ifndef PLI_FORTRAN_OF_OPENMPI
-struct pli_special pliant_mpi_special_;
-struct pli_special_argv pliant_mpi_argv_;
+// Aligned as the compilers align common blocks.
+struct pli_special pliant_mpi_special_ __attribute__((aligned(16)));
+struct pli_special_argv pliant_mpi_argv_ __attribute__((aligned(16)));
 #endif
 
 void *pli_argument_space(int n, size_t size, void *few)

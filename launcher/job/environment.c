@@ -6,6 +6,7 @@
 #include "launcher/job/abi_path.h"
 #include "launcher/job/role.h"
 #include "launcher/job/job.h"
+#include "launcher/job/tune_file.h"
 #include "launcher/base/say.h"
 
 #include <inttypes.h>
@@ -136,7 +137,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
         n_env++;
     }
     // Further: PLIANT_ENDPOINTS, LD_LIBRARY_PATH, what pli_environment_set adds, and the end.
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 4);
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 5);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {
@@ -144,6 +145,10 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
             (rule->pass != PLI_PASS_LIST || is_listed(environ[i], rule->list))) {
             app->env[n++] = environ[i];
         }
+    }
+    const char *rules = pli_tune_file_read();
+    if (rules != NULL) {
+        set(app, &n, "PLIANT_COLL_RULES", rules);
     }
     apply(app, &n, all);
     apply(app, &n, mine);

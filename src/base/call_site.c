@@ -10,14 +10,31 @@
 #include <string.h>
 #include <unistd.h>
 
-// Whether an address lies in this library, or in that of the Fortran interfaces, which calls it for
-// the program.
+// Whether a file is a library that calls this one for the program: that of the Fortran interfaces,
+// or one of another MPI's name, with what lies above it.
+static bool is_layer(const char *path)
+{
+    static const char *const names[] = {
+        "libpliant_mpifort.so", "libmpi.so.",     "libmpich.so.",    "libmpi_mpifh.so.",
+        "libmpi_usempi",        "libmpi_cxx.so.", "libmpichcxx.so.", "libmpicxx.so.",
+        "libmpichfort.so.",     "libmpifort.so.",
+    };
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strncmp(name, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether an address lies in this library, or in one that calls it for the program.
 static bool is_of_mpi(const void *address, const void *our_base)
 {
     Dl_info it;
     return dladdr(address, &it) != 0 &&
-           (it.dli_fbase == our_base ||
-            (it.dli_fname != NULL && strstr(it.dli_fname, "/libpliant_mpifort.so") != NULL));
+           (it.dli_fbase == our_base || (it.dli_fname != NULL && is_layer(it.dli_fname)));
 }
 
 uint64_t pli_call_site(void)

@@ -222,8 +222,10 @@ PLI_START void pli_conf_load(void)
                 near != NULL ? "; did you mean " : "", near != NULL ? near : "",
                 near != NULL ? "?" : "");
     }
-    pli_log_limit(strcmp(pli_conf.log, "error") == 0  ? PLI_ERROR
-                  : strcmp(pli_conf.log, "warn") == 0 ? PLI_WARN
+    pli_log_coll(strcmp(pli_conf.log, "coll") == 0);
+    pli_log_limit(strcmp(pli_conf.log, "error") == 0 ? PLI_ERROR
+                  : strcmp(pli_conf.log, "warn") == 0 || strcmp(pli_conf.log, "coll") == 0
+                      ? PLI_WARN
                   : strcmp(pli_conf.log, "info") == 0 ? PLI_INFO
                                                       : PLI_DEBUG);
 }

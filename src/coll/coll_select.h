@@ -28,6 +28,16 @@ struct pli_coll_algo {
 enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
                              const struct pli_coll_algo **out);
 
+// An algorithm of an operation by its name; or the i-th. NULL: there is none.
+const struct pli_coll_algo *pli_coll_select_named(int kind, const char *name);
+const struct pli_coll_algo *pli_coll_select_row(int kind, int i);
+
+// Take this row from now on, where it can do the operation; NULL: as usual. For measuring; all
+// members do so at the same point. Context: no collective is under way.
+void pli_coll_select_force(int kind, const struct pli_coll_algo *row);
+// Which one the last call took, since then.
+const struct pli_coll_algo *pli_coll_select_taken(int kind);
+
 // The table, for people.
 void pli_coll_select_print(FILE *to);
 

@@ -33,13 +33,13 @@ void pli_net_no_retry(struct pli_conn *c)
 }
 
 void pli_net_no_accept(struct pli_request *recv, struct pli_conn *from, uint64_t want,
-                       uint64_t address, uint32_t pid)
+                       uint64_t address, uint32_t n_piece)
 {
     (void)recv;
     (void)from;
     (void)want;
     (void)address;
-    (void)pid;
+    (void)n_piece;
     pli_log(PLI_ERROR, "a large message was offered by a transport that offers none");
     abort(); // the receive would wait for ever
 }

@@ -94,7 +94,7 @@ def launchers():
 def versions():
     with open(MPIEXEC, "rb") as f:
         image = f.read()
-    version = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    version = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=True).stdout.split()[3]
     other = "9" * len(version)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "mpiexec")
