@@ -11,7 +11,7 @@
 #                   network; INSTALL=no does not), takes half an hour; T=names for some, WORK=folder is kept,
 #                   DOCS=1 writes the table of docs/abi.md
 #   make test-apps   applications from Debian's sources (network), built with this MPI and with the two
-#                   others; a quarter of an hour. T=names, WORK=folder, INSTALL=no, DOCS=1 as above
+#                   others; some minutes. T=names, WORK=folder, INSTALL=no, DOCS=1 as above
 #   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
 #                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
 #   make test-fortran-world   ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and

@@ -93,7 +93,7 @@ ROWS = [
     Row("coarrays-mpich", "libcoarrays-mpich-dev dpkg-dev", "mpich", 4, "19 of the tests of OpenCoarrays", COARRAYS, r"\S+: .*"),
     Row("dolfinx", "python3-dolfinx", "openmpi", 3, "Poisson's equation by finite elements", PYTHON + " poisson.py", ANSWER, folder="dolfinx", tries=4),
     Row("openfoam", "openfoam openfoam-examples", "openmpi", 4, "the cavity of its tutorial", "WM_PROJECT_DIR=/usr/share/openfoam $RUN icoFoam -parallel",
-        r"Time = .*(?=\n)|Solving for .*", CAVITY),
+        r"(?m)^Time = .*|Solving for .*", CAVITY),
     Row("paraview", "paraview python3-paraview", "openmpi", 3, "`pvbatch`: a contour and its area", "$RUN pvbatch sphere.py", ANSWER, folder="paraview"),
     Row("neuron", "neuron python3-neuron", "openmpi", 3, "a spike through a ring of cells", PYTHON + " ring.py", ANSWER, folder="neuron"),
 ]
