@@ -19,6 +19,8 @@
 #include "launcher/job/role.h"
 #include "launcher/job/upc_groups.h"
 #include "launcher/job/upc_hosts.h"
+#include "launcher/observe/recording.h"
+#include "launcher/observe/trace_memory.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/on_failure.h"
 #include "launcher/ranks/output_files.h"
@@ -103,6 +105,8 @@ static struct {
     struct pli_members_state members;
     struct pli_programs_state programs;
     struct pli_rank_rows_state rank_rows;
+    struct pli_observe_state observe;
+    struct pli_trace_memory_state trace_memory;
     struct pli_agreement_state agreement;
     struct pli_control_state control;
     struct pli_deadlock_state deadlock;
@@ -151,6 +155,8 @@ static void make_launcher(void)
         .members = &parts.members,
         .programs = &parts.programs,
         .rank_rows = &parts.rank_rows,
+        .observe = &parts.observe,
+        .trace_memory = &parts.trace_memory,
         .agreement = &parts.agreement,
         .control = &parts.control,
         .deadlock = &parts.deadlock,
@@ -241,6 +247,7 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? 0 : 1;
     }
     pli_output_files_make(job);
+    pli_recording_begin(job);
     job->opt.is_line = isatty(STDOUT_FILENO);
     int signals = pli_launch_init();
     if (signals < 0 || (pli_restart_is_image(job) && !pli_ckpt_lock_wait(job->from->dir))) {
