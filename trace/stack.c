@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tools of --tool, in the order of the command line. Which tool calls is told by the address
-// that the call returns to; one that jumped (a tail call) returns to this library, and then the thread
-// knows whom it called last.
+// that the call returns to; one that jumped (a tail call) returns to this library, and then the
+// thread knows whom it called last.
 #include "trace/stack.h"
 
 #include "trace/stack_size.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records MPI calls into the memory that mpiexec made: counts by call site and by peer for
-// --profile, a ring of events for --timeline. A thread writes its own slot alone, so there is no lock.
+// --profile, a ring of events for --timeline. A thread writes its own slot alone: there is no lock.
 #include "trace/trace.h"
 
 #include <dlfcn.h>

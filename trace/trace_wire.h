@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What --profile and --timeline record: memory that mpiexec makes on each host, that ranks inherit
-// and write, and that is read when the job is over. Every thread that calls MPI has a slot to itself.
+// and write, and that is read when the job is over. Every thread that calls MPI has its own slot.
 #ifndef PLI_TRACE_WIRE_H
 #define PLI_TRACE_WIRE_H
 

@@ -265,9 +265,7 @@ static void hear_mine(const struct pli_dframe *f)
         daemon->is_bad_end = f->flag != 0;
         break;
     default:
-        if (!pli_trace_collect_asked(f)) {
-            pli_launcher.ckpt_hooks->hear_clone(job, f);
-        }
+        pli_trace_collect_asked(f) ? (void)0 : pli_launcher.ckpt_hooks->hear_clone(job, f);
         break;
     }
 }

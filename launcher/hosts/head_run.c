@@ -379,9 +379,8 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         }
         break;
     default:
-        if (!pli_trace_collect_told(job, host, f)) {
-            pli_spawn_head_hear_clone(job, host, f);
-        }
+        pli_trace_collect_told(job, host, f) ? (void)0
+                                             : pli_spawn_head_hear_clone(job, host, f);
         break;
     }
 }
