@@ -147,18 +147,21 @@ def header(api, functions):
            '    __attribute__((deprecated("removed in MPI 3.0: use " instead)))',
            "#else", "#define MPI_REMOVED_PLIANT(instead)", "#endif", "",
            "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    callbacks = []
+    callbacks, variables_ = [], []
     for line in table(os.path.join(api, "types.api")):
         what, name, rest = line.split(None, 2)
         if what == "handle":
             out.append(f"typedef {rest}{name};")
         elif what == "integer":
             out.append(f"typedef {rest} {name};")
+        elif what == "variable":
+            variables_.append(f"extern {rest}{name};")
         else:
             returns, params = rest.split(None, 1)
             callbacks.append(f"typedef {returns} {name}{params};")
     out += ["", "typedef struct MPI_Status {", "    int MPI_SOURCE, MPI_TAG, MPI_ERROR;",
-            "    int MPI_internal[5];", "} MPI_Status;", ""] + callbacks + [""]
+            "    int MPI_internal[5];", "} MPI_Status;", "typedef MPI_Status MPI_F08_status;", ""]
+    out += callbacks + [""] + variables_ + [""]
     for line in table(os.path.join(api, "constants.api")):
         name, ctype, value = line.split(None, 2)
         if ctype in ("int", "alias"):
@@ -332,8 +335,13 @@ def entries(chapter, functions):
 
 # ---- lists ----------------------------------------------------------------------------------
 
-def exports(functions):
-    names = []
+def variables(api):
+    """Names of the variables that C programs see."""
+    return [line.split()[1] for line in table(os.path.join(api, "types.api")) if line.startswith("variable")]
+
+
+def exports(functions, variable_names):
+    names = list(variable_names)
     for f in functions:
         if f.implemented():
             for large in f.forms():
@@ -521,7 +529,9 @@ def main():
     flat = [f for _, f in all_functions]
     check_kinds(flat)
     write(os.path.join(out, "include", "mpi.h"), header(api, flat))
-    write(os.path.join(out, "exports.map"), exports(flat))
+    write(os.path.join(out, "exports.map"), exports(flat, variables(api)))
+    # A program has copies of these, which the library must read; all else it binds to itself.
+    write(os.path.join(out, "dynamic.list"), "{\n" + "".join(f"  {v};\n" for v in variables(api)) + "};\n")
     write(os.path.join(out, "coverage.def"), coverage(all_functions))
     for name, text in gen_coll.files(flat):
         write(os.path.join(out, "coll", name), text)

@@ -10,6 +10,9 @@
 #include "launcher/base/say.h"
 #include "launcher/ranks/supervisor.h"
 
+#include <dirent.h>
+#include <stdio.h>
+
 enum {
     STATUS_DEADLOCK = 123,
     WATCH_MS = 400, // between two looks
@@ -17,13 +20,55 @@ enum {
 
 static void look(struct pli_timer *t);
 
+// Whether a thread of the process has a child. Where /proc does not tell, it may have.
+static bool has_child(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    bool may_have = d == NULL;
+    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL && !may_have; e = readdir(d)) {
+        char file[64 + sizeof e->d_name + 16];
+        if (e->d_name[0] == '.') {
+            continue;
+        }
+        snprintf(file, sizeof file, "%s/%s/children", path, e->d_name);
+        FILE *f = fopen(file, "re");
+        may_have = f == NULL || fgetc(f) != EOF;
+        if (f != NULL) {
+            fclose(f);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return may_have;
+}
+
+// Whether no process is left that could become this rank of the task (--ranks-per-proc): the task's
+// process is a rank itself, and has started no other.
+static bool cannot_begin(const struct pli_job *job, const struct pli_proc_task *t, uint32_t row)
+{
+    const struct pli_node_row *rows = job->node.rows;
+    if (t->n < 2 || atomic_load(&rows[row].state) != PLI_NODE_EMPTY) {
+        return false;
+    }
+    for (uint32_t r = t->first; r < t->first + t->n; r++) {
+        if (atomic_load(&rows[r].state) == PLI_NODE_RUNNING &&
+            atomic_load(&rows[r].pid) == (uint32_t)t->pid) {
+            return !has_child(t->pid);
+        }
+    }
+    return false;
+}
+
 bool pli_deadlock_is_row_over(void *arg, uint32_t row)
 {
     const struct pli_job *job = arg;
     for (uint32_t i = 0; i < job->n_begun && row < job->node.header->n_row; i++) {
         const struct pli_proc_task *t = &job->tasks[i];
         if (pli_task_has(t, row)) {
-            return t->is_over;
+            return t->is_over || cannot_begin(job, t, row);
         }
     }
     const struct pli_node_header *h = job->node.header;
@@ -35,6 +80,23 @@ bool pli_deadlock_is_row_over(void *arg, uint32_t row)
 bool pli_deadlock_is_stuck(struct pli_job *job, uint64_t *mark_out)
 {
     return pli_job_status_is_stuck(&job->node, pli_deadlock_is_row_over, job, mark_out);
+}
+
+// An ordinary program that was started with --ranks-per-proc.
+static void explain_missing(const struct pli_job *job)
+{
+    for (uint32_t i = 0; i < job->n_begun; i++) {
+        const struct pli_proc_task *t = &job->tasks[i];
+        for (uint32_t r = t->first; r < t->first + t->n && !t->is_over; r++) {
+            if (cannot_begin(job, t, r)) {
+                pli_say_plain("  clue: with --ranks-per-proc=%u each process must start the others "
+                              "of its %u ranks itself, and %s does not; run it without "
+                              "--ranks-per-proc\n",
+                              t->n, t->n, t->app->argv[0]);
+                return;
+            }
+        }
+    }
 }
 
 static void deadlock(void)
@@ -49,6 +111,7 @@ static void deadlock(void)
                   pli_say_name);
     pli_job_status_print(&pli_launcher.job->node, pli_deadlock_is_row_over, pli_launcher.job,
                          pli_say_plain);
+    explain_missing(pli_launcher.job);
     if (pli_launcher.job->opt.on_deadlock == PLI_DEADLOCK_ABORT) {
         pli_say("the job is ended with exit status %d; --on-deadlock=report leaves it for a "
                 "debugger to look at.",

@@ -190,8 +190,10 @@ static const struct pli_conf_row *find_row(const char *var, size_t len)
 
 void pli_conf_apply_log(void)
 {
-    pli_log_limit(strcmp(pli_conf.log, "error") == 0  ? PLI_ERROR
-                  : strcmp(pli_conf.log, "warn") == 0 ? PLI_WARN
+    pli_log_coll(strcmp(pli_conf.log, "coll") == 0);
+    pli_log_limit(strcmp(pli_conf.log, "error") == 0 ? PLI_ERROR
+                  : strcmp(pli_conf.log, "warn") == 0 || strcmp(pli_conf.log, "coll") == 0
+                      ? PLI_WARN
                   : strcmp(pli_conf.log, "info") == 0 ? PLI_INFO
                                                       : PLI_DEBUG);
 }

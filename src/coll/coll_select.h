@@ -29,9 +29,17 @@ struct pli_coll_algo {
 enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
                              const struct pli_coll_algo **out);
 
-// A row of the table, NULL: there are no more; and how often it was used while statistics are on.
-// i < 0: how often all were, with those that are in no row.
+// An algorithm of an operation by its name; or the i-th. NULL: there is none.
+const struct pli_coll_algo *pli_coll_select_named(int kind, const char *name);
 const struct pli_coll_algo *pli_coll_select_row(int kind, int i);
+
+// Take this row from now on, where it can do the operation; NULL: as usual. For measuring; all
+// members do so at the same point. Context: no collective is under way.
+void pli_coll_select_force(int kind, const struct pli_coll_algo *row);
+// Which one the last call took, since then.
+const struct pli_coll_algo *pli_coll_select_taken(int kind);
+// How often the i-th was used while statistics are on; i < 0: how often all were, with those that
+// are in no row.
 uint64_t pli_coll_select_used(int kind, int i);
 // Count a use of an algorithm. Context: any thread.
 void pli_coll_select_count(const struct pli_coll_args *a, const struct pli_coll_algo *algo)

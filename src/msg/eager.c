@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "msg/lane.h"
 #include "msg/msg_wire.h"
+#include "msg/cma.h"
 #include "msg/packed.h"
 #include "msg/request.h"
 #include "msg/statistics_hooks.h"
@@ -16,7 +17,6 @@
 #include "obj/datatype.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { LATE_NS = 1000000000 };
 
@@ -143,9 +143,7 @@ static bool issue_offer(struct pli_request *r)
     address(cell, r, PLI_MSG_RTS);
     cell->form = r->type->form;
     cell->word[0] = (uint64_t)(uintptr_t)r;
-    cell->word[1] =
-        r->type->is_dense ? (uint64_t)(uintptr_t)r->buf + (uint64_t)r->type->true_lb : 0;
-    cell->word[2] = (uint64_t)getpid();
+    pli_cma_offer(r, cell);
     pli_shm_publish(&r->conn->shm, cell, pos);
     pli_request_track(r);
     count(r, PLI_STAT_RNDV);

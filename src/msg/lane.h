@@ -41,6 +41,8 @@ struct pli_conn {
     struct pli_list open;    // offers and receives under way, see request.h
     struct pli_list barrier; // in `pending` for ever when all sends are to go by ops->start
     bool is_dead;
+    uint8_t memory;     // whether memory of the process may be read, 0: not tried; see cma.c
+    uint64_t memory_ns; // when that was last found
 };
 
 // Something that wants to be called while the lane is polled: a nonblocking collective, a network.

@@ -21,6 +21,10 @@ int pli_progress_once(struct pli_lane *lane);
 // so that a program may wait by testing. Context: no lock held.
 int pli_progress_test(struct pli_lane *lane);
 
+// The same for calls that look at memory of the program, some of them without a test: such a
+// program is always taken for one that waits. Context: no lock held.
+int pli_progress_test_memory(struct pli_lane *lane);
+
 // How far a waiting loop has come: looking, giving way, sleeping.
 struct pli_waiter {
     struct pli_lane *lane;

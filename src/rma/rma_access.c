@@ -7,6 +7,7 @@
 #include "onesided/region_datatype.h"
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"
+#include "rma/win_flush.h"
 
 #include <string.h>
 
@@ -116,7 +117,8 @@ enum pli_err pli_rma_access_rput(const void *from, MPI_Count n_from, struct pli_
                                  struct pli_datatype *to_type, struct pli_win *w,
                                  struct pli_request **out)
 {
-    return put(from, n_from, from_type, target, disp, n_to, to_type, w, out);
+    return pli_win_flush_poll_after(
+        put(from, n_from, from_type, target, disp, n_to, to_type, w, out), w, target);
 }
 
 enum pli_err pli_rma_access_get(void *to, MPI_Count n_to, struct pli_datatype *to_type, int target,
@@ -140,5 +142,6 @@ enum pli_err pli_rma_access_rget(void *to, MPI_Count n_to, struct pli_datatype *
                                  MPI_Aint disp, MPI_Count n_from, struct pli_datatype *from_type,
                                  struct pli_win *w, struct pli_request **out)
 {
-    return get(to, n_to, to_type, target, disp, n_from, from_type, w, out);
+    return pli_win_flush_poll_after(get(to, n_to, to_type, target, disp, n_from, from_type, w, out),
+                                    w, target);
 }

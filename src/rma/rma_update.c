@@ -11,6 +11,7 @@
 #include "onesided/region_datatype.h"
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"
+#include "rma/win_flush.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +177,7 @@ enum pli_err pli_rma_update_request(const void *from, MPI_Count n_from,
                                     struct pli_win *w, struct pli_request **out)
 {
     struct update u = { .win = w, .from = { (void *)from, n_from, from_type }, .op = op };
-    return update(&u, target, disp, n_to, to_type, out);
+    return pli_win_flush_poll_after(update(&u, target, disp, n_to, to_type, out), w, target);
 }
 
 enum pli_err pli_rma_update_get(const void *from, MPI_Count n_from, struct pli_datatype *from_type,
@@ -199,7 +200,8 @@ enum pli_err pli_rma_update_get_request(const void *from, MPI_Count n_from,
                         .from = { (void *)from, n_from, from_type },
                         .result = { result, n_result, result_type },
                         .op = op };
-    return update(&u, target, disp, n_to, to_type, out);
+    enum pli_err err = update(&u, target, disp, n_to, to_type, out);
+    return out != NULL ? pli_win_flush_poll_after(err, w, target) : err;
 }
 
 enum pli_err pli_rma_update_fetch(const void *from, void *result, struct pli_datatype *type,

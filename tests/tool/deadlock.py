@@ -67,8 +67,13 @@ def start(name, ranks, *options, words=()):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+RANKS_OF_NOBODY = [r"rank 1 has no process left that could call MPI_Init",
+                   r"clue: with --ranks-per-proc=2 each process must start the others of its 2 ranks itself"]
+
+
 def main():
     runs = [(m, start(m[0], m[1])) for m in MISTAKES]
+    runs.append((("not_everybody", 4, RANKS_OF_NOBODY), start("not_everybody", 4, "--ranks-per-proc", "2")))
     runs.append((("endpoints", 2, ENDPOINTS), start("endpoints", 2, "--elastic", "1:4")))  # with a daemon
     for (name, _, wanted), p in runs:
         out = p.communicate()[0]

@@ -182,6 +182,9 @@ static const char *say_state(const struct pli_node *node, uint32_t row, bool is_
 {
     switch (is_over ? PLI_NODE_N_STATE : state_of(&node->rows[row])) {
     case PLI_NODE_N_STATE:
+        if (state_of(&node->rows[row]) == PLI_NODE_EMPTY) {
+            return "has no process left that could call MPI_Init";
+        }
         return pli_node_failure(node, node->rows[row].index) != 0 ? "has died" : "has ended";
     case PLI_NODE_EMPTY:
     case PLI_NODE_CLAIMED:

@@ -5,6 +5,7 @@
 #include "abi_print.h"
 #include "coverage.h"
 #include "mpiinfo_options.h"
+#include "tune.h"
 #include "io/file_uring.h"
 #include "net/ucx/ucx.h"
 #include "tool_print.h"
@@ -172,6 +173,10 @@ int main(int argc, char **argv)
             i += n - 1;
             if (use.option->take == PLI_MPIINFO_HELP) {
                 pli_options_help(&r, stdout);
+            } else if (use.option->take == PLI_MPIINFO_TUNE) {
+                status = pli_tune_host() ? status : 1;
+            } else if (use.option->take == PLI_MPIINFO_TUNE_RANK) {
+                status = pli_tune_rank(use.text) ? status : 1;
             } else if (use.option->take == PLI_MPIINFO_ABI) {
                 status = pli_abi_print_file(use.text) ? status : 1;
             } else {

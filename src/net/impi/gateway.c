@@ -376,7 +376,7 @@ static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pl
     struct pli_unexpected *p = pli_unexpected_of(ep, conn_of(lane, cell->src_proc), cell,
                                                  is_heap ? sizeof cell->word[1] : cell->size);
     p->is_external = true;
-    p->pid = cell->src_proc;
+    p->sender = cell->src_proc;
     p->address = cell->word[1]; // the sender's number
     if (is_heap) {
         p->address = slot_at(cell->word[1])->srqid;
@@ -428,7 +428,7 @@ static void got_unsend(struct pli_lane *lane, const struct pli_shm_cell *cell)
     struct pli_match_item *i = ep != NULL ? ep->match.arrival.last : NULL;
     for (; i != NULL; i = i->older) {
         struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
-        if (p->kind >= PLI_MSG_GATEWAY_MSG && p->pid == proc && p->address == cell->word[0]) {
+        if (p->kind >= PLI_MSG_GATEWAY_MSG && p->sender == proc && p->address == cell->word[0]) {
             uint64_t id = p->remote;
             pli_match_take(&ep->match, i);
             pli_unexpected_destroy(p);
