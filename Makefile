@@ -16,7 +16,8 @@
 #                   OpenCoarrays' tests from Debian's sources, with mpifort (network); WORK=folder is kept,
 #                   and may hold sources, such as NPB3.4-MPI for the NAS benchmarks; P=part for some
 #   make test-fortran-abi LIB=folder   the Fortran tests over another MPI's libmpi_abi in that folder
-#   make test-upc-fuzz    feed the UPC translator mutated programs for SECONDS (60)
+#   make fuzz       feed every parser mutated inputs for SECONDS (60) each, with the address sanitizer;
+#                   T=regex for some; findings are left in build-fuzz
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
 #                   B=busy: beside 0 to 20 processes that compute
@@ -44,7 +45,7 @@ comma := ,
 BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
-.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz test-io-world test-fortran-world test-fortran-abi test-abi-world bench bench-startup bench-hosts bench-upc \
+.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain fuzz test-io-world test-fortran-world test-fortran-abi test-abi-world bench bench-startup bench-hosts bench-upc \
         bench-check bench-elastic style install clean help build-test bench-impi
 
 all: $(BUILD)/CMakeCache.txt
@@ -110,8 +111,11 @@ test-fortran-abi: all
 	@$(if $(LIB),,echo "name the folder of another MPI's libmpi_abi.so: make test-fortran-abi LIB=folder" >&2; exit 2)
 	@python3 tests/world/fortran_abi.py --build $(BUILD) --lib $(LIB)
 
-test-upc-fuzz:
-	@tests/upc/fuzz/run.sh $(or $(SECONDS),60)
+fuzz:
+	@tools/setup/need build test
+	@cmake -S . -B build-fuzz -G Ninja -DPLIANT_SANITIZE=address -DPLIANT_COVERAGE=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -g1" >/dev/null
+	@cmake --build build-fuzz -j$(JOBS) --target fuzz
+	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(T)
 
 demo: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target tour

@@ -1,4 +1,5 @@
 """What is measured and what we aim at. A new number is a program, a row here, and an aim."""
+import os
 from dataclasses import dataclass, field
 
 
@@ -68,6 +69,7 @@ def files():
 
 
 COMPETITORS = (0, 2, 8, 20)
+MANY = min(os.cpu_count() or 1, 64)  # ranks, one for each core
 
 
 def busy():
@@ -75,6 +77,9 @@ def busy():
     for n in COMPETITORS:
         for name, what, hosts in (("lat", "lat", 0), ("barrier", "barrier", 0), ("hosts_lat", "lat", 2)):
             yield Bench(f"busy{n}_{name}", "busy", 2, [what, str(n)], hosts=hosts, competitors=n, runs=20,
+                        is_asked=True, is_plain=True)
+        if MANY > 2:
+            yield Bench(f"busy{n}_barrier_all", "busy", MANY, ["barrier", str(n)], competitors=n, runs=20,
                         is_asked=True, is_plain=True)
 
 
@@ -196,11 +201,12 @@ def file_aims():
 
 def busy_aims():
     for n in COMPETITORS:
-        for words, number, size in (("latency 8 B", "busy_lat", 8), ("barrier, 2 ranks", "busy_barrier", 0),
-                                    ("latency 8 B between hosts", "hosts_busy_lat", 8)):
+        lines = [("latency 8 B", "busy_lat", 8, 2), ("latency 8 B between hosts", "hosts_busy_lat", 8, 2),
+                 *[(f"barrier, {ranks} ranks", "busy_barrier", 0, ranks) for ranks in sorted({2, max(2, MANY)})]]
+        for words, number, size, ranks in lines:
             for at, part in ((0.5, "median"), (0.95, "95th percentile")):
                 yield Aim(f"{words} beside {n} competitors, {part} of the runs", number,
-                          f"size={size} ranks=2 competitors={n}", 1.2, at=at)
+                          f"size={size} ranks={ranks} competitors={n}", 1.2, at=at)
 
 
 AIMS = [

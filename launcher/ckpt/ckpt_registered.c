@@ -79,9 +79,15 @@ static void finish(int error, const char *why)
 
 void pli_ckpt_registered_begin(struct pli_answer *a)
 {
+    if (pli_launcher.ckpt->registered.plan.job == NULL) {
+        a->error = EINVAL;
+        snprintf(a->text, sizeof a->text,
+                 "this job makes no checkpoints of registered state; start it with "
+                 "--checkpoint-dir DIR --checkpoint-mode state");
+        return;
+    }
     struct pli_node_save *save = pli_node_save(pli_launcher.ckpt->registered.plan.job->node.header);
-    if (pli_launcher.ckpt->registered.plan.job == NULL ||
-        pli_launcher.ckpt->registered.state != PLI_CKPT_S_IDLE) {
+    if (pli_launcher.ckpt->registered.state != PLI_CKPT_S_IDLE) {
         a->error = EBUSY;
         snprintf(a->text, sizeof a->text, "another checkpoint is being written");
         return;

@@ -209,11 +209,15 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
     o->grace = -1;
 }
 
+// Most processes that a job can have, with UPC threads that have no rank.
+enum { MOST_PROC = 1 << 24 };
+
 // All tasks of the job, to number rows by; then only ours stay, with rows for ranks.
 static void read_tasks(struct pli_unpack *u, struct pli_job *job)
 {
     job->n_rank = pli_unpack_u32(u);
-    uint32_t n = pli_unpack_count(u, 20), n_mine = 0, next = 0;
+    uint32_t n = pli_unpack_count(u, 20), n_mine = 0, next = 0, n_extra = 0;
+    u->is_bad |= job->n_rank == 0 || job->n_rank > MOST_PROC;
     struct pli_proc_task *all = pli_say_need(calloc((size_t)n + 1, sizeof *all));
     for (uint32_t i = 0; i < n && !u->is_bad; i++) {
         uint32_t app = pli_unpack_u32(u);
@@ -222,11 +226,14 @@ static void read_tasks(struct pli_unpack *u, struct pli_job *job)
         all[i].n_extra = pli_unpack_u32(u);
         all[i].host = pli_unpack_u32(u);
         all[i].number = i;
-        u->is_bad |= app >= job->n_app || all[i].host >= job->n_host || all[i].rank != next;
+        u->is_bad |= app >= job->n_app || all[i].host >= job->n_host || all[i].rank != next ||
+                     all[i].n > job->n_rank - next || all[i].n_extra > MOST_PROC - n_extra;
         all[i].app = &job->apps[u->is_bad ? 0 : app];
-        next += all[i].n;
+        next += u->is_bad ? 0 : all[i].n;
+        n_extra += u->is_bad ? 0 : all[i].n_extra;
     }
-    u->is_bad |= next != job->n_rank || job->n_rank == 0;
+    u->is_bad |= next != job->n_rank;
+    job->n_rank = u->is_bad ? 0 : job->n_rank;
     job->tasks = all;
     job->n_task = u->is_bad ? 0 : n;
     pli_upc_groups_number(job);

@@ -337,7 +337,7 @@ static bool announce(struct pli_spawn_head_order *o, const char *body, size_t le
 {
     struct pli_spawn_head_state *self = pli_launcher.spawn_head;
     struct pli_pack p = { 0 };
-    if ((o->hosts == NULL && !place(o, a)) ||
+    if (!pli_rank_rows_check(o->job, o->list.n_all, a) || (o->hosts == NULL && !place(o, a)) ||
         !pli_rank_rows_take(o->job, o->list.n_all, &o->first, a)) {
         return false;
     }

@@ -144,15 +144,24 @@ static const char *why_room(const struct pli_node_header *h)
                  "space or on the size of files (ulimit -v, ulimit -f)";
 }
 
+bool pli_rank_rows_check(const struct pli_job *job, uint32_t n, struct pli_answer *a)
+{
+    const struct pli_node_header *h = job->node.header;
+    uint32_t n_room = atomic_load(&h->n_room);
+    if (n > n_room) {
+        pli_refuse(a, ENOSPC, "%u processes at a time are more than the %u there is room for%s", n,
+                   n_room, why_room(h));
+    }
+    return n <= n_room;
+}
+
 bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out,
                         struct pli_answer *a)
 {
     struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     struct pli_node_header *h = job->node.header;
     uint32_t n_room = atomic_load(&h->n_room);
-    if (n > n_room) {
-        pli_refuse(a, ENOSPC, "%u processes at a time are more than the %u there is room for%s", n,
-                   n_room, why_room(h));
+    if (!pli_rank_rows_check(job, n, a)) {
         return false;
     }
     pli_launcher.role->rows->tidy(job);

@@ -26,6 +26,8 @@ struct pli_rank_rows_ops {
 };
 extern const struct pli_rank_rows_ops pli_rank_rows_solo, pli_rank_rows_head, pli_rank_rows_daemon;
 
+// Whether there can ever be room for n more processes at a time. False with a refusal.
+bool pli_rank_rows_check(const struct pli_job *job, uint32_t n, struct pli_answer *a);
 // Numbers for n processes: *index_out is the first. False with a refusal.
 bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out,
                         struct pli_answer *a);

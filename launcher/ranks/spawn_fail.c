@@ -48,6 +48,11 @@ void pli_spawn_fail_clear(struct pli_job *job, const char *body, size_t len, str
         return;
     }
     memcpy(&ask, body, sizeof ask);
+    const struct pli_node_header *h = job->node.header;
+    if (ask.n > h->n_row + h->n_more) { // no spawn has started as many
+        pli_refuse(a, EINVAL, "this job has not %u processes", ask.n);
+        return;
+    }
     for (uint32_t i = 0; i < ask.n && a->text[0] == '\0'; i++) {
         uint32_t row = pli_node_row_of(&job->node, ask.first + i);
         const struct pli_node_row *r = row != UINT32_MAX ? &job->node.rows[row] : NULL;

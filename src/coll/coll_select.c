@@ -15,6 +15,7 @@
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "msg/lane.h"
+#include "msg/request.h"
 #include "obj/comm.h"
 #include "obj/op.h"
 
@@ -33,6 +34,7 @@ enum need {
     EVEN = 128,   // and each has the same number of them
     CORES = 512,  // and there is a core for each
     SLICES = 256, // a window has room for an element of every rank
+    STAYS = 1024, // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
 // So many ranks on one host are endpoints of few processes: the least messages in all count, and
@@ -61,6 +63,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_GATHER] = {
         { "board", "slots in shared memory",
           .direct = pli_gather_board, .needs = BOARD | CORES, .max_bytes = PLI_BOARD_INLINE },
+        { "cma", "from buffer to buffer, by the kernel",
+          .direct = pli_move_cma_gather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "windows", "windows in shared memory",
           .direct = pli_gather_windows, .needs = BOARD | CORES | WINDOW },
         { "binomial", "a tree, blocks collected on the way",
@@ -71,6 +75,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_SCATTER] = {
+        { "cma", "from buffer to buffer, by the kernel",
+          .direct = pli_move_cma_scatter, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB + 1 },
         { "board", "a ring in shared memory",
           .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 16 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
@@ -82,6 +88,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_ALLGATHER] = {
+        { "cma", "from buffer to buffer, by the kernel",
+          .direct = pli_move_cma_allgather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | WINDOW },
         { "nodes", "messages between hosts, windows inside",
@@ -96,6 +104,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLTOALL] = {
+        { "cma", "from buffer to buffer, by the kernel",
+          .direct = pli_move_cma_alltoall, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_alltoall_board, .needs = BOARD | WINDOW, .max_rank = 256 },
         { "nodes", "windows inside hosts, messages between",
@@ -197,7 +207,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
 // clang-format on
 
 static const struct pli_coll_algo *forced[PLI_N_COLL];
-static const struct pli_coll_algo *taken[PLI_N_COLL]; // last, while is_special
+static const struct pli_coll_algo *_Atomic taken[PLI_N_COLL]; // last, while is_special
 static bool is_special; // an algorithm is forced, a table was read, or choices are explained
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -251,7 +261,8 @@ const struct pli_coll_algo *pli_coll_select_named(int kind, const char *name)
 
 const struct pli_coll_algo *pli_coll_select_row(int kind, int i)
 {
-    return i < N_ROW && table[kind][i].name != NULL ? &table[kind][i] : NULL;
+    bool is_row = kind >= 0 && kind < PLI_N_COLL && i >= 0 && i < N_ROW;
+    return is_row && table[kind][i].name != NULL ? &table[kind][i] : NULL;
 }
 
 // PLIANT_COLL=allreduce:ring,bcast:binomial
@@ -286,6 +297,7 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
                            bool is_blocking, bool is_wanted)
 {
     if ((r->needs & COMMUTES && !a->op->is_commutative) ||
+        (r->needs & STAYS && pli_request_may_be_withdrawn) ||
         (r->needs & DENSE && !is_dense(a->recv.type)) ||
         (r->needs & SLICES && a->recv.type->size * a->n > PLI_BOARD_WINDOW_SMALL)) {
         return PLI_AGAIN;
@@ -316,22 +328,21 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
 
 static bool is_within(const struct pli_coll_algo *r, MPI_Count bytes, int n)
 {
-    return (r->max_bytes == 0 || bytes <= r->max_bytes) && n >= r->min_rank &&
-           (r->max_rank == 0 || n <= r->max_rank);
+    return bytes >= r->min_bytes && (r->max_bytes == 0 || bytes <= r->max_bytes) &&
+           n >= r->min_rank && (r->max_rank == 0 || n <= r->max_rank);
 }
 
+// The first row that fits, from one on.
 static enum pli_err first_fitting(const struct pli_coll_args *a, bool is_blocking, MPI_Count bytes,
-                                  const struct pli_coll_algo **out)
+                                  const struct pli_coll_algo *r, const struct pli_coll_algo **out)
 {
     enum pli_err err = PLI_AGAIN;
-    const struct pli_coll_algo *r = NULL;
-    for (int i = 0; err == PLI_AGAIN; i++) {
-        r = &table[a->kind][i];
+    for (; err == PLI_AGAIN; r++) {
         if ((r->needs & FORCED) == 0 && is_within(r, bytes, a->comm->size)) {
+            *out = r;
             err = can_do(r, a, is_blocking, false);
         }
     }
-    *out = r;
     return err;
 }
 
@@ -342,6 +353,7 @@ static const char *why_not(const struct pli_coll_algo *r, const struct pli_coll_
     const struct pli_hostmap *h = r->needs & HOSTS ? pli_comm_state_hosts(a->comm) : NULL;
     return r->needs & FORCED                               ? "only when asked for"
            : r->max_bytes != 0 && bytes > r->max_bytes     ? "too large for it"
+           : bytes < r->min_bytes                          ? "too small for it"
            : a->comm->size < r->min_rank                   ? "too few ranks for it"
            : !is_within(r, bytes, a->comm->size)           ? "too many ranks for it"
            : (r->needs & (BOARD | HERE)) && !is_blocking   ? "only for blocking calls"
@@ -398,9 +410,9 @@ __attribute__((cold)) static enum pli_err select_special(const struct pli_coll_a
     }
     if (err == PLI_AGAIN) {
         source = NULL;
-        err = first_fitting(a, is_blocking, bytes, out);
+        err = first_fitting(a, is_blocking, bytes, table[a->kind], out);
     }
-    taken[a->kind] = *out;
+    atomic_store_explicit(&taken[a->kind], *out, memory_order_relaxed);
     if (err == PLI_OK && pli_coll_explain_open()) {
         explain(a, is_blocking, bytes, source, *out);
     }
@@ -412,8 +424,15 @@ enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
 {
     pthread_once(&once, read_setting);
     MPI_Count bytes = pli_coll_args_bytes(a);
-    return __builtin_expect(is_special, 0) ? select_special(a, is_blocking, bytes, out)
-                                           : first_fitting(a, is_blocking, bytes, out);
+    return __builtin_expect(is_special, 0)
+               ? select_special(a, is_blocking, bytes, out)
+               : first_fitting(a, is_blocking, bytes, table[a->kind], out);
+}
+
+enum pli_err pli_coll_select_other(const struct pli_coll_args *a, const struct pli_coll_algo *than,
+                                   const struct pli_coll_algo **out)
+{
+    return first_fitting(a, true, pli_coll_args_bytes(a), than + 1, out);
 }
 
 void pli_coll_select_force(int kind, const struct pli_coll_algo *row)
@@ -425,7 +444,7 @@ void pli_coll_select_force(int kind, const struct pli_coll_algo *row)
 
 const struct pli_coll_algo *pli_coll_select_taken(int kind)
 {
-    return taken[kind];
+    return atomic_load_explicit(&taken[kind], memory_order_relaxed);
 }
 
 static _Atomic uint64_t n_use[PLI_N_COLL], n_use_of[PLI_N_COLL][N_ROW];
@@ -457,6 +476,9 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
         fprintf(to, "up to %lld KiB", (long long)r->max_bytes / KIB);
     } else {
         fprintf(to, "up to %lld bytes", (long long)r->max_bytes);
+    }
+    if (r->min_bytes > 0) {
+        fprintf(to, ", from %lld KiB", (long long)r->min_bytes / KIB);
     }
     if (r->min_rank > 1) {
         fprintf(to, ", from %d ranks", r->min_rank);

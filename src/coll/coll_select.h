@@ -19,7 +19,8 @@ struct pli_coll_algo {
     pli_coll_build_fn build;   // one of the two
     pli_coll_direct_fn direct; // blocking forms only
     unsigned needs;            // see coll_select.c
-    MPI_Count max_bytes;       // largest operation it is chosen for; 0: any
+    MPI_Count min_bytes;       // smallest operation it is chosen for
+    MPI_Count max_bytes;       // largest one; 0: any
     int min_rank, max_rank;    // the same for ranks
 };
 
@@ -28,6 +29,10 @@ struct pli_coll_algo {
 // intracommunicator. Context: no lock held.
 enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
                              const struct pli_coll_algo **out);
+
+// A direct algorithm returned PLI_AGAIN: the first row below it that fits.
+enum pli_err pli_coll_select_other(const struct pli_coll_args *a, const struct pli_coll_algo *than,
+                                   const struct pli_coll_algo **out);
 
 // An algorithm of an operation by its name; or the i-th. NULL: there is none.
 const struct pli_coll_algo *pli_coll_select_named(int kind, const char *name);

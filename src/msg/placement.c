@@ -23,9 +23,10 @@
 
 enum {
     LOOK_NS = 100000,  // between two looks at where the others are
-    MOVE_NS = 4000000, // between two moves
-    PATIENCE = 8,      // looks after which also the one moves that should stay
-    ASK_MAX = 64       // processes the kernel is asked about, one by one
+    MOVE_NS = 4000000, // between two moves, and up to
+    MOVE_MAX_NS = 128000000,
+    PATIENCE = 8, // looks after which also the one moves that should stay
+    ASK_MAX = 64  // processes the kernel is asked about, one by one
 };
 
 // Who else is where, as far as it is known.
@@ -153,6 +154,17 @@ static bool is_of_use(void)
            !pli_progress_thread_is_me();
 }
 
+// How long the next move has to wait. Where one follows the other the kernel moves the ranks as
+// well, because much other work runs, and ranks that keep moving only lose their turns.
+static uint64_t pause_after(uint64_t now)
+{
+    static _Thread_local uint64_t pause_ns = MOVE_NS, last_ns;
+    bool is_soon = now - last_ns < 8 * pause_ns;
+    pause_ns = !is_soon ? MOVE_NS : pause_ns < MOVE_MAX_NS ? 2 * pause_ns : pause_ns;
+    last_ns = now;
+    return pause_ns;
+}
+
 void pli_placement_check(struct pli_lane *lane)
 {
     static _Thread_local uint64_t next_ns;
@@ -176,7 +188,7 @@ void pli_placement_check(struct pli_lane *lane)
         if (o.is_here) {
             is_over = !move(&o, here);
             tell(sched_getcpu());
-            next_ns = now + MOVE_NS;
+            next_ns = now + pause_after(now);
             n_shared = 0;
         }
     }

@@ -5,6 +5,7 @@
 #include "msg/statistics_hooks.h"
 #include "obj/cursor.h"
 #include "onesided/region_datatype.h"
+#include "rma/rma_cma.h"
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"
 #include "rma/win_flush.h"
@@ -37,6 +38,10 @@ static enum pli_err put(const void *from, MPI_Count n, struct pli_datatype *type
         pli_statistics_hooks->access(PLI_STAT_PUT, bytes);
     }
     if (!t.peer->is_near) {
+        if (bytes > 0 && type->is_dense && to_type->is_dense &&
+            pli_rma_cma_put(&t, (const char *)from + type->true_lb, bytes)) {
+            return pli_region_datatype_nothing(w->region, out);
+        }
         struct pli_region_side side = { (void *)from, n, type };
         struct pli_region_place place = { t.rank, t.at, t.count, t.type };
         return pli_region_datatype_put(w->region, &place, bytes, &side, out);
@@ -70,6 +75,10 @@ static enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type, int ta
         pli_statistics_hooks->access(PLI_STAT_GET, t.bytes);
     }
     if (!t.peer->is_near) {
+        if (t.bytes > 0 && type->is_dense && from_type->is_dense &&
+            pli_rma_cma_get(&t, (char *)to + type->true_lb, t.bytes)) {
+            return pli_region_datatype_nothing(w->region, out);
+        }
         struct pli_region_side side = { to, n, type };
         struct pli_region_place place = { t.rank, t.at, t.count, t.type };
         return t.bytes == 0 ? pli_region_datatype_nothing(w->region, out)

@@ -112,7 +112,7 @@ def main():
                 n_there += 1
                 abi = gen_abi.Abi(os.path.join(SOURCE, "api", mpi + ".abi"))
                 print(f"{mpi}: {compare_header(mpi, abi, here)} values, {compare_symbols(mpi, abi, here)} symbols")
-        if shutil.which("mpif90.openmpi"):
+        if shutil.which("mpif90.openmpi") and shutil.which("gfortran"):
             compare_fortran(gen_abi.Abi(os.path.join(SOURCE, "api", "openmpi.abi")), here)
     if n_there == 0:
         print("there is neither mpicc.mpich nor mpicc.openmpi")

@@ -13,7 +13,7 @@ from launch import BUILD, SOURCE, Run, check, sanitizer_flags, status
 # The library that tells a Fortran program of each, and how it is offered.
 LIBRARY = {"mpich": ("libmpichfort.so.12", "the installed one is used, above ours"),
            "openmpi": ("libmpi_mpifh.so.40", "/pliant/openmpi/libmpi_mpifh.so.40")}
-THERE = [abi for abi in LIBRARY if shutil.which(f"mpif90.{abi}")]
+THERE = [abi for abi in LIBRARY if shutil.which(f"mpif90.{abi}") and shutil.which("gfortran")]
 if not THERE:
     print("there is neither mpif90.mpich nor mpif90.openmpi")
     sys.exit(77)

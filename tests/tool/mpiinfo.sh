@@ -33,7 +33,8 @@ must_say "^all +$there +$missing +$((there + missing))$" mpiinfo --coverage
 # with other MPIs' ABIs call.
 nm -D --defined-only "$BUILD_DIR/lib/libmpi_abi.so" | awk '{ print $NF }' | sed 's/@.*//' |
     grep -vE '^pli_(upc_|std_MPI|handle_(base|used)$|user_calls$)' | sort >exported
-{ mpiinfo --functions; mpiinfo --functions | sed 's/^MPI/PMPI/'; } | sort >wanted
+variables=$(sed -n 's/^variable \(MPI_[A-Z0-9_]*\).*/\1/p' "$(dirname "$0")/../../api/types.api")
+{ mpiinfo --functions; mpiinfo --functions | sed 's/^MPI/PMPI/'; echo "$variables"; } | sort >wanted
 diff wanted exported >difference || fail "exports differ from the API table: $(cat difference)"
 
 # A write error is not silent.

@@ -88,7 +88,7 @@ static enum pli_err follow(const struct pli_kvs *s, uint32_t leader, struct pli_
                         where, leader);
     }
     snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, descriptor);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = pli_node_open(pid, descriptor);
     if (fd < 0) {
         return pli_fail(PLI_ERR_OTHER,
                         "cannot open the memory that rank %u shares on this host (%s): %s. Both "
