@@ -7,11 +7,17 @@
 #   make test-hosts every MPI test with its ranks on 3 virtual hosts (root), by mpiexec and under a
 #                   Slurm of its own; T=regex for some
 #   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
-#   make test-abi-world   programs of Debian packages on this MPI and on their own; needs a network
+#   make test-abi-world   programs of Debian packages on this MPI and on their own; installs them (root,
+#                   network; INSTALL=no does not), takes half an hour; T=names for some, WORK=folder is kept,
+#                   DOCS=1 writes the table of docs/abi.md
+#   make test-apps   applications from Debian's sources (network), built with this MPI and with the two
+#                   others; some minutes. T=names, WORK=folder, INSTALL=no, DOCS=1 as above
 #   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
 #                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
-#   make test-fortran-world   ScaLAPACK's testers, MUMPS' examples and HDF5's parallel Fortran test from
-#                   Debian's sources, with mpifort (network); WORK=folder is kept
+#   make test-fortran-world   ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
+#                   OpenCoarrays' tests from Debian's sources, with mpifort (network); WORK=folder is kept,
+#                   and may hold sources, such as NPB3.4-MPI for the NAS benchmarks; P=part for some
+#   make test-fortran-abi LIB=folder   the Fortran tests over another MPI's libmpi_abi in that folder
 #   make fuzz       feed every parser mutated inputs for SECONDS (60) each, with the address sanitizer;
 #                   T=regex for some; findings are left in build-fuzz
 #   make soak       a changing mix of jobs, faults and settings on virtual hosts for MINUTES (10) (root);
@@ -19,6 +25,8 @@
 #   make test-hosts-many   100 virtual hosts start, run a barrier and end (root)
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
+#                   B=busy: beside 0 to 20 processes that compute
+#   make bench-check  fails when a line got slower beside the peers than bench/ratios.json has it; STORE=1 writes that
 #   make bench-startup   time and memory of start-up over the number of ranks, with plots
 #   make bench-upc    UPC flat and in groups, triad, barrier, single gets and puts, with plots
 #   make bench-hosts  the part of make bench that runs between virtual hosts (root)
@@ -42,8 +50,8 @@ comma := ,
 BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
-.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain fuzz soak test-hosts-many test-io-world test-fortran-world test-abi-world bench bench-startup bench-hosts bench-upc \
-        bench-elastic style install clean help build-test bench-impi
+# Each word names a thing to do, not a file.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
@@ -96,13 +104,20 @@ test-upc-plain: all
 	@tests/upc/plain.sh $(if $(TIME),--time) $(CURDIR)/$(BUILD)/bin $(WORK)
 
 test-abi-world: all
-	@python3 tests/abi/packages.py --build $(BUILD) $(T)
+	@python3 tests/world/abi_world.py --build $(BUILD) $(if $(WORK),--work $(WORK)) $(if $(filter no,$(INSTALL)),--no-install) $(if $(DOCS),--docs docs/abi.md) $(T)
+
+test-apps: all
+	@python3 tests/world/apps_world.py --build $(BUILD) $(if $(WORK),--work $(WORK)) $(if $(filter no,$(INSTALL)),--no-install) $(if $(DOCS),--docs docs/applications.md) $(T)
 
 test-io-world: all
 	@python3 tests/world/io_world.py --build $(BUILD) --docs docs/io.md $(if $(IOR),--ior $(IOR)) $(if $(WORK),--work $(WORK))
 
 test-fortran-world: all
-	@python3 tests/world/fortran_world.py --build $(BUILD) --docs docs/fortran.md $(if $(WORK),--work $(WORK))
+	@python3 tests/world/fortran_world.py --build $(BUILD) --docs docs/fortran.md $(if $(WORK),--work $(WORK)) $(P)
+
+test-fortran-abi: all
+	@$(if $(LIB),,echo "name the folder of another MPI's libmpi_abi.so: make test-fortran-abi LIB=folder" >&2; exit 2)
+	@python3 tests/world/fortran_abi.py --build $(BUILD) --lib $(LIB)
 
 fuzz:
 	@tools/setup/need build test
@@ -123,6 +138,10 @@ demo: $(BUILD)/CMakeCache.txt
 bench: all
 	@tools/setup/need bench
 	@python3 bench/$(if $(filter abi,$(B)),abi.py,run.py) --build $(BUILD) $(if $(QUICK),--quick) $(if $(BEFORE),--before $(BEFORE)) $(filter-out abi,$(B))
+
+bench-check: all
+	@tools/setup/need bench
+	@python3 bench/check.py --build $(BUILD) $(if $(STORE),--store) $(B)
 
 bench-startup: all
 	@tools/setup/need bench

@@ -4,6 +4,7 @@
 
 #include "foreign_calls.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,10 +41,23 @@ static bool is_mpi(const char *path)
     return false;
 }
 
+// Whether a file is in the folder of this library: one that leads to it.
+static bool is_beside(const char *path)
+{
+    Dl_info us;
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || dladdr((const void *)&pli_foreign_env_check, &us) == 0 ||
+        us.dli_fname == NULL) {
+        return false;
+    }
+    size_t len = (size_t)(slash - path) + 1;
+    return strncmp(us.dli_fname, path, len) == 0 && strchr(us.dli_fname + len, '/') == NULL;
+}
+
 static int look(struct dl_phdr_info *info, size_t size, void *other_out)
 {
     (void)size;
-    if (!is_mpi(info->dlpi_name)) {
+    if (!is_mpi(info->dlpi_name) || is_beside(info->dlpi_name)) {
         return 0;
     }
     const char *self = (const char *)&pli_foreign_env_check;
@@ -135,8 +149,21 @@ int pli_foreign_env_version(int *version, int *subversion)
     return 0;
 }
 
+// Programs ask for the name that they know, and to what they talk.
+int pli_foreign_env_library(char *version, int *resultlen)
+{
+    char ours[MPI_MAX_LIBRARY_VERSION_STRING], both[2 * MPI_MAX_LIBRARY_VERSION_STRING];
+    int err = pli_std_MPI_Get_library_version(version != NULL ? ours : NULL, resultlen);
+    if (err != 0) {
+        return pli_foreign_error_out(err);
+    }
+    snprintf(both, sizeof both, F_LIBRARY_VERSION " %s", ours);
+    pli_foreign_env_text(version, both, F_MPI_MAX_LIBRARY_VERSION_STRING, resultlen);
+    return 0;
+}
+
 // In Fortran a status is an array with the same numbers.
-MPI_Fint *MPI_F_STATUS_IGNORE, *MPI_F_STATUSES_IGNORE;
+extern MPI_Fint *MPI_F_STATUS_IGNORE;
 
 int pli_foreign_env_status_c2f(const F_Status *c_status, MPI_Fint *f_status)
 {

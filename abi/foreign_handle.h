@@ -101,27 +101,47 @@ static inline F_File pli_foreign_file_out(MPI_File h)
 
 struct F_object {
     uint64_t magic;
-    uint64_t value; // of the handle in the standard ABI; 0: there is no such
+    uint32_t value;  // of the handle in the standard ABI; 0: there is no such
+    int32_t fortran; // its number in Fortran; -1: it has none
 };
 
 extern struct F_object *const pli_foreign_builtin_out[PLI_FOREIGN_PREDEFINED];
+
+// Fortran's numbers of predefined handles are below this. Those of others are not below
+// PLI_FOREIGN_PREDEFINED.
+enum { PLI_FOREIGN_FORTRAN = 128 };
+
+static inline bool pli_foreign_is_predefined(const void *h)
+{
+    const struct F_object *o = h;
+    return (uintptr_t)h >= 4096 && (uintptr_t)h % _Alignof(struct F_object) == 0 &&
+           o->magic == PLI_FOREIGN_MAGIC;
+}
 
 static inline void *pli_foreign_in(const void *h)
 {
     if ((uintptr_t)h - pli_handle_base < pli_handle_used) {
         return (void *)h;
     }
-    const struct F_object *o = h;
-    return (uintptr_t)h >= 4096 && (uintptr_t)h % _Alignof(struct F_object) == 0 &&
-                   o->magic == PLI_FOREIGN_MAGIC
-               ? (void *)(uintptr_t)o->value
-               : NULL;
+    return pli_foreign_is_predefined(h) ? (void *)(uintptr_t)((const struct F_object *)h)->value
+                                        : NULL;
 }
 
 static inline void *pli_foreign_out(const void *h)
 {
     return (uintptr_t)h < PLI_FOREIGN_PREDEFINED ? (void *)pli_foreign_builtin_out[(uintptr_t)h]
                                                  : (void *)h;
+}
+
+// Whether a handle is one of an object that is not predefined.
+static inline bool pli_foreign_is_other(const void *h)
+{
+    return (uintptr_t)h - pli_handle_base < pli_handle_used;
+}
+
+static inline MPI_Fint pli_foreign_fortran_of(const void *h)
+{
+    return pli_foreign_is_predefined(h) ? ((const struct F_object *)h)->fortran : -1;
 }
 
 #define PLI_FOREIGN_CONVERT(name, Name, NAME)                                                      \
@@ -135,11 +155,16 @@ static inline void *pli_foreign_out(const void *h)
     }                                                                                              \
     static inline MPI_Fint pli_foreign_##name##_c2f(F_##Name h)                                    \
     {                                                                                              \
-        return pli_std_MPI_##Name##_toint_(pli_foreign_##name##_in(h));                            \
+        return pli_foreign_is_other(h) ? pli_std_MPI_##Name##_toint_((MPI_##Name)(void *)h)        \
+                                       : pli_foreign_fortran_of(h);                                \
     }                                                                                              \
+    extern struct F_object *const pli_foreign_fortran_##name[PLI_FOREIGN_FORTRAN];                 \
     static inline F_##Name pli_foreign_##name##_f2c(MPI_Fint i)                                    \
     {                                                                                              \
-        return pli_foreign_##name##_out(pli_std_MPI_##Name##_fromint_(i));                         \
+        return (unsigned)i < PLI_FOREIGN_FORTRAN ? (F_##Name)(void *)pli_foreign_fortran_##name[i] \
+               : i < PLI_FOREIGN_PREDEFINED                                                        \
+                   ? NULL                                                                          \
+                   : pli_foreign_##name##_out(pli_std_MPI_##Name##_fromint_(i));                   \
     }
 
 // Datatypes are called types in these two functions alone.

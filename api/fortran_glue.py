@@ -31,9 +31,10 @@ def declare(a):
 
 
 class Body:
-    """Collects the lines of one function: before the call, the arguments, after it."""
+    """Collects the lines of one function: before the call, the arguments, after it. With `is_own` false it is that of a library
+    with another MPI's ABI, which gets no array sections and registers nothing."""
 
-    def __init__(self, routine, for_f08):
+    def __init__(self, routine, for_f08, is_own=True):
         self.routine, self.for_f08 = routine, for_f08
         self.before, self.after, self.passed, self.checks = [], [], {}, []
         self.fail = "pli_callback_fail_memory()"
@@ -43,10 +44,10 @@ class Body:
         for a in routine.args:
             if not a.result:
                 self.passed[a.cname] = getattr(self, "do_" + a.conv)(a)
-        if initialises(routine):
+        if is_own and initialises(routine):
             self.after += ["    if (err == MPI_SUCCESS) {", "        pli_register_sizes();", "    }"]
         waited = next((a for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout"), None)
-        if waited is not None:
+        if is_own and waited is not None:
             count = f"*{waited.extent}" if waited.extent else "1"
             if routine.name in ("MPI_Start", "MPI_Startall"):
                 self.before.append(f"    pli_pending_start({waited.name}, {count});")
@@ -255,10 +256,10 @@ class Body:
         return f"{a.name}_"
 
     def request_extra(self, a):
-        """The older interfaces hand the variable itself to the procedures, as programs are used to; mpi_f08 its value."""
+        """The older interfaces hand the variable itself to the procedures, as programs are used to; mpi_f08 a copy of it."""
         procedures = ", ".join(b.name for b in self.routine.args if b.conv == "callback")
-        place = "NULL" if self.for_f08 else a.name
-        self.before.append(f"    struct pli_callback *{a.name}_ = pli_callback_request({procedures}, *{a.name}, {place});")
+        form = "pli_callback_request_f08" if self.for_f08 else "pli_callback_request"
+        self.before.append(f"    struct pli_callback *{a.name}_ = {form}({procedures}, {a.name});")
         self.need(f"{a.name}_")
         return f"{a.name}_"
 
@@ -279,6 +280,23 @@ class Body:
     do_attribute_int = do_attribute
 
 
+# In place of what MPI 3.0 took out, where no function has the same arguments.
+INSTEAD = {"Type_extent": "pli_missing_type_extent", "Type_lb": "pli_missing_type_lb", "Type_ub": "pli_missing_type_ub"}
+
+
+def c_name(name, prefix):
+    return name.replace("MPI", prefix.upper() + "MPI", 1)
+
+
+def callee(routine, prefix):
+    """What is called: the function, or for one that MPI 3.0 took out what the library has in its place."""
+    name = c_name(routine.name, prefix)
+    if not routine.function.removed:
+        return name
+    modern = INSTEAD.get(routine.function.base) or c_name(routine.function.removed.split(",")[0], prefix)
+    return f"(PLI_MISSING_IS({name}) ? {modern} : {name})"
+
+
 def call(routine, body, prefix):
     """The lines that call C and leave the error code in err."""
     passed = []
@@ -286,8 +304,7 @@ def call(routine, body, prefix):
         if p.small == "...":
             continue
         passed.append(body.passed.get(p.name, "0" if p.small == "int" else "NULL"))
-    name = routine.name.replace("MPI", prefix.upper() + "MPI", 1)
-    text = f"{name}({', '.join(passed)})"
+    text = f"{callee(routine, prefix)}({', '.join(passed)})"
     if routine.value is None:
         return [f"    int err = {text};"]
     v = routine.value.name
@@ -320,6 +337,21 @@ def parameters(routine):
     return ", ".join(declared) or "void"
 
 
+def statements(routine, body, prefix):
+    """The lines of a function between its braces."""
+    if routine.result:
+        return [f"    return {c_name(routine.name, prefix)}({', '.join(body.passed[p.name] for p in routine.c_args)});"]
+    lines = list(body.before)
+    for var, is_full in body.checks:
+        test = f"{var} == NULL"
+        if body.at_root and var.startswith("array_of_commands"):
+            test = f"at_root && {test}"
+        fail = "pli_callback_fail_full()" if is_full else "pli_callback_fail_memory()"
+        lines += [f"    if (__builtin_expect({test}, 0)) {{", f"        pli_argument_set_ierror(ierror, {fail});",
+                  "        return;", "    }"]
+    return lines + call(routine, body, prefix) + body.after + ["    pli_argument_set_ierror(ierror, err);"]
+
+
 def function(routine, prefix, for_f08=False):
     names = f08_names(routine, prefix) if for_f08 else names_of(routine, prefix)
     if not for_f08 and not routine.is_old and not needs_f08(routine):
@@ -328,21 +360,13 @@ def function(routine, prefix, for_f08=False):
     returns = routine.function.returns if routine.result else "void"
     weak = "" if prefix else "__attribute__((weak)) "
     lines = [f"{weak}{returns} {names[0]}({params});", f"{returns} {names[0]}({params})", "{"]
-    body = Body(routine, for_f08)
-    if routine.result:
-        cname = routine.name.replace("MPI", prefix.upper() + "MPI", 1)
-        lines.append(f"    return {cname}({', '.join(body.passed[p.name] for p in routine.c_args)});")
-    else:
-        lines += body.before
-        for var, is_full in body.checks:
-            test = f"{var} == NULL"
-            if body.at_root and var.startswith("array_of_commands"):
-                test = f"at_root && {test}"
-            fail = "pli_callback_fail_full()" if is_full else "pli_callback_fail_memory()"
-            lines += [f"    if (__builtin_expect({test}, 0)) {{", f"        pli_argument_set_ierror(ierror, {fail});",
+    name = c_name(routine.name, prefix)
+    if not routine.in_abi():
+        lines.insert(0, f"PLI_MISSING_DECLARE({name})")
+        if not routine.function.removed:
+            lines += [f"    if (PLI_MISSING_IS({name})) {{", f"        pli_argument_set_ierror(ierror, pli_missing_fail(\"{name}\"));",
                       "        return;", "    }"]
-        lines += call(routine, body, prefix) + body.after
-        lines.append("    pli_argument_set_ierror(ierror, err);")
+    lines += statements(routine, Body(routine, for_f08), prefix)
     lines.append("}")
     for alias in names[1:]:
         lines.append(f"__attribute__((weak, alias(\"{names[0]}\"))) {returns} {alias}({params});")
@@ -366,7 +390,7 @@ def needs_f08(routine):
 def source(chapter, routines, prefix):
     out = [f"// The Fortran procedures {prefix}mpi_*_ of {chapter}.api. Generated from the API table.",
            '#include "fortran/argument.h"', '#include "fortran/attribute.h"', '#include "fortran/callback.h"',
-           '#include "fortran/later.h"', '#include "fortran/pending.h"',
+           '#include "fortran/later.h"', '#include "fortran/missing.h"', '#include "fortran/pending.h"',
            *(['#include "fortran/register.h"'] if any(map(initialises, routines)) else []), "", "#include <stdlib.h>", ""]
     for routine in routines:
         out.append(function(routine, prefix))

@@ -13,6 +13,7 @@ import re
 import gen
 
 HANDLE_TYPES = {t: w for w, t in gen.HANDLES.items()}  # MPI_Comm -> comm
+EXTENSIONS = ("elastic", "endpoint", "failure", "mpix")  # chapters that the standard ABI does not have
 NUMBER_TYPES = {"int": "int", "MPI_Aint": "aint", "MPI_Offset": "offset", "MPI_Count": "count", "MPI_Fint": "int"}
 FORTRAN_NUMBER = {
     "int": "INTEGER", "aint": "INTEGER(KIND=MPI_ADDRESS_KIND)", "offset": "INTEGER(KIND=MPI_OFFSET_KIND)",
@@ -144,6 +145,12 @@ class Routine:
             self.args.append(self.value)
         elif function.returns != "int":
             raise SystemExit(f"api: {function.name} returns {function.returns}: say `fortran none` or `fortran result NAME`")
+
+    def in_abi(self):
+        """Whether the standard ABI has the C function: neither extensions nor what MPI 3.0 took out, nor a large form with the same
+        arguments as the other."""
+        same = self.large and [p.decl(False) for p in self.function.args(False)] == [p.decl(True) for p in self.c_args]
+        return not (self.name.startswith("MPIX_") or self.chapter in EXTENSIONS or self.function.removed or same)
 
     def buffers(self):
         return [a for a in self.args if a.conv == "buffer"]

@@ -174,13 +174,29 @@ def descriptor_interface(prefix, name, args):
             "    IMPLICIT NONE"] + ["    " + declared[a] for a in args] + ["  END SUBROUTINE", "END INTERFACE"]
 
 
+def status_interfaces(prefix):
+    """What converts between the two forms of a status; the symbols are those of mpi_f08."""
+    out = []
+    for name, (first, second) in (("Status_f2f08", ("f_status", "f08_status")), ("Status_f082f", ("f08_status", "f_status"))):
+        declared = {"f_status": "INTEGER, INTENT({}) :: f_status(MPI_STATUS_SIZE)", "f08_status": "TYPE(MPI_Status), INTENT({}) :: f08_status"}
+        out += [f"INTERFACE {prefix}MPI_{name}", f"  SUBROUTINE {prefix}MPI_{name}_f08({first}, {second}, ierror)",
+                "    USE mpi_constants, ONLY: MPI_STATUS_SIZE", "    USE mpi_f08_types, ONLY: MPI_Status", "    IMPLICIT NONE",
+                "    " + declared[first].format("IN"), "    " + declared[second].format("OUT"), "    INTEGER, OPTIONAL, INTENT(OUT) :: ierror",
+                "  END SUBROUTINE", "END INTERFACE"]
+    return out
+
+
 def module(constants, routines):
     out = ["! The module mpi. Generated from the API table.", "MODULE mpi_constants", "IMPLICIT NONE", "PUBLIC"]
     out += declarations(constants, True, False)
-    out += ["END MODULE mpi_constants", "", "MODULE mpi", "USE mpi_constants", "IMPLICIT NONE", "PUBLIC"]
+    out += ["END MODULE mpi_constants", "", "MODULE mpi", "USE mpi_constants"]
+    # The standard wants the types of mpi_f08 and the comparison of handles here too.
+    out += wrapped(f"USE mpi_f08_types, ONLY: OPERATOR(==), OPERATOR(/=), MPI_Status, {', '.join(model.HANDLE_TYPES)}")
+    out += ["IMPLICIT NONE", "PUBLIC"]
     out += [f"EXTERNAL :: {name}" for name in procedures(constants)]
     for prefix in ("", "P"):
         out += interfaces(routines, prefix) + descriptor_interface(prefix, "MPI_Sizeof", ["x", "size", "ierror"])
+        out += status_interfaces(prefix)
         out += [f"INTERFACE {prefix}MPI_F_SYNC_REG", f"  SUBROUTINE {prefix}MPI_F_SYNC_REG(buf)",
                 "    IMPLICIT NONE", "!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf", "!DIR$ IGNORE_TKR buf",
                 "    TYPE(*), DIMENSION(*) :: buf", "  END SUBROUTINE", "END INTERFACE"]

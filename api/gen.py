@@ -147,18 +147,21 @@ def header(api, functions):
            '    __attribute__((deprecated("removed in MPI 3.0: use " instead)))',
            "#else", "#define MPI_REMOVED_PLIANT(instead)", "#endif", "",
            "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    callbacks = []
+    callbacks, variables_ = [], []
     for line in table(os.path.join(api, "types.api")):
         what, name, rest = line.split(None, 2)
         if what == "handle":
             out.append(f"typedef {rest}{name};")
         elif what == "integer":
             out.append(f"typedef {rest} {name};")
+        elif what == "variable":
+            variables_.append(f"extern {rest}{name};")
         else:
             returns, params = rest.split(None, 1)
             callbacks.append(f"typedef {returns} {name}{params};")
     out += ["", "typedef struct MPI_Status {", "    int MPI_SOURCE, MPI_TAG, MPI_ERROR;",
-            "    int MPI_internal[5];", "} MPI_Status;", ""] + callbacks + [""]
+            "    int MPI_internal[5];", "} MPI_Status;", "typedef MPI_Status MPI_F08_status;", ""]
+    out += callbacks + [""] + variables_ + [""]
     for line in table(os.path.join(api, "constants.api")):
         name, ctype, value = line.split(None, 2)
         if ctype in ("int", "alias"):
@@ -332,8 +335,13 @@ def entries(chapter, functions):
 
 # ---- lists ----------------------------------------------------------------------------------
 
-def exports(functions):
-    names = []
+def variables(api):
+    """Names of the variables that C programs see."""
+    return [line.split()[1] for line in table(os.path.join(api, "types.api")) if line.startswith("variable")]
+
+
+def exports(functions, variable_names):
+    names = list(variable_names)
     for f in functions:
         if f.implemented():
             for large in f.forms():
@@ -480,11 +488,14 @@ def man_page(f, example, known, fortran):
     lines += [".SH PARAMETERS"] if f.params else []
     for p in f.params:
         types = p.small + (f"; {p.large} in the _c form" if p.large != p.small else "")
+        types = "further arguments" if types == "..." else types  # a line must not begin with a dot
         said = words_for(p.kind)
         lines += [".TP", f"\\fI{p.name}\\fR", f"{said} ({types})" if said else types]
-    lines += [".SH RETURN VALUE", "MPI_SUCCESS, or an error code after the error handler was called."
-              if f.returns == "int" else f"The result, of type {f.returns}."]
-    rows = error_rows(f) if f.returns == "int" else {}
+    is_tool = f.name.startswith("MPI_T_")  # of the tool interface, which has errors of its own
+    lines += [".SH RETURN VALUE", f"The result, of type {f.returns}." if f.returns != "int" else
+              "MPI_SUCCESS, or one of the codes MPI_T_ERR_...; no error handler is called." if is_tool else
+              "MPI_SUCCESS, or an error code after the error handler was called."]
+    rows = error_rows(f) if f.returns == "int" and not is_tool else {}
     if rows:
         lines += [".SH ERRORS", "The text of an error (MPI_Error_string) names the mistake. Among the classes are"]
     for name, wrong in rows.items():
@@ -519,7 +530,9 @@ def main():
     flat = [f for _, f in all_functions]
     check_kinds(flat)
     write(os.path.join(out, "include", "mpi.h"), header(api, flat))
-    write(os.path.join(out, "exports.map"), exports(flat))
+    write(os.path.join(out, "exports.map"), exports(flat, variables(api)))
+    # A program has copies of these, which the library must read; all else it binds to itself.
+    write(os.path.join(out, "dynamic.list"), "{\n" + "".join(f"  {v};\n" for v in variables(api)) + "};\n")
     write(os.path.join(out, "coverage.def"), coverage(all_functions))
     for name, text in gen_coll.files(flat):
         write(os.path.join(out, "coll", name), text)

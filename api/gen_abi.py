@@ -27,11 +27,13 @@ HAND = {
     "Comm_get_attr": "pli_foreign_attr_comm", "Attr_get": "pli_foreign_attr_comm",
     "Win_get_attr": "pli_foreign_attr_win", "Type_get_contents": "pli_foreign_type_contents",
     "Buffer_attach": "pli_foreign_buffer_attach", "Buffer_detach": "pli_foreign_buffer_detach",
-    "Get_version": "pli_foreign_env_version", "Status_c2f": "pli_foreign_env_status_c2f",
+    "Get_version": "pli_foreign_env_version", "Get_library_version": "pli_foreign_env_library", "Status_c2f": "pli_foreign_env_status_c2f",
     "Status_f2c": "pli_foreign_env_status_f2c",
 }
 # Of ours alone, with arguments that only the standard ABI has.
 WITHOUT = {"Comm_create_endpoints", "MPIX_Comm_ishrink", "Init_endpoints", "Comm_endpoint_attach"}
+# Their Fortran libraries have these.
+WITHOUT |= {"Status_c2f08", "Status_f082c", "Status_f2f08", "Status_f082f"}
 
 # Constants that stand for each other, by what an argument means. The last ones are bits of a set.
 SETS = {
@@ -71,7 +73,7 @@ INT_ARRAY = {"array_of_distribs": ("distribution", "ndims"), "array_of_dargs": (
 TEXT = {
     "Comm_get_name": ("comm_name", "MPI_MAX_OBJECT_NAME"), "Type_get_name": ("type_name", "MPI_MAX_OBJECT_NAME"),
     "Win_get_name": ("win_name", "MPI_MAX_OBJECT_NAME"), "Get_processor_name": ("name", "MPI_MAX_PROCESSOR_NAME"),
-    "Error_string": ("string", "MPI_MAX_ERROR_STRING"), "Get_library_version": ("version", "MPI_MAX_LIBRARY_VERSION_STRING"),
+    "Error_string": ("string", "MPI_MAX_ERROR_STRING"),
     "Open_port": ("port_name", "MPI_MAX_PORT_NAME"), "Lookup_name": ("port_name", "MPI_MAX_PORT_NAME"),
     "Info_get_nthkey": ("key", "MPI_MAX_INFO_KEY"), "File_get_view": ("datarep", "MPI_MAX_DATAREP_STRING"),
 }
@@ -83,11 +85,12 @@ class Abi:
 
     def __init__(self, path):
         self.const, self.objects, self.same, self.lacks, self.handles, self.also = {}, {}, [], [], {}, []
-        self.added = {}
+        self.added, self.fortran, self.newer = {}, {}, set()
         for line in gen.table(path):
             word = line.split()
-            if word[0] == "const":
+            if word[0] in ("const", "newer"):
                 self.const[word[1]] = (word[2], word[3])
+                self.newer |= {word[1]} if word[0] == "newer" else set()
             elif word[0] == "object":
                 self.objects[word[1]] = int(word[2])
             elif word[0] == "same":
@@ -98,14 +101,16 @@ class Abi:
                 self.handles[word[1]] = word[2]
             elif word[0] == "status":
                 self.status = [int(w) for w in (word[1], word[3], word[5], word[7])]
+            elif word[0] == "fortran":
+                self.fortran[word[1]] = int(word[2])
             elif word[0] == "added":
                 self.added[word[1]] = int(word[2], 0)
             elif word[0] == "library":
                 self.library = word[1]
             elif word[0] == "also":
                 self.also.append(word[1])
-            elif word[0] == "mpi":
-                self.mpi = " ".join(word[1:])
+            elif word[0] in ("mpi", "says"):
+                setattr(self, word[0], " ".join(word[1:]))
             else:
                 sys.exit(f"{path}: '{word[0]}' begins no row")
         self.is_int = self.handles["MPI_Comm"] != "pointer"
@@ -195,6 +200,7 @@ def types_header(api, abi, standard):
     out = [f"// The types and constants of {abi.mpi}'s ABI. Generated from its table.",
            "#ifndef PLI_FOREIGN_TYPES_H", "#define PLI_FOREIGN_TYPES_H", "", '#include "standard.h"', "",
            f'#define F_MPI_NAME "{abi.mpi}"', f'#define F_LIBRARY "{abi.library}"',
+           f'#define F_LIBRARY_VERSION "{abi.says}"',
            f"#define F_HANDLES_ARE_INTS {int(abi.is_int)}", "// No value of any set of constants.",
            "#define PLI_FOREIGN_NONE (-2000000011)", ""]
     for ctype, encoding in abi.handles.items():
@@ -206,7 +212,8 @@ def types_header(api, abi, standard):
     if source == 8:
         out += ["typedef struct { int count_lo, count_hi_and_cancelled, MPI_SOURCE, MPI_TAG, MPI_ERROR; } F_Status;"]
     else:
-        out += ["typedef struct { int MPI_SOURCE, MPI_TAG, MPI_ERROR, is_cancelled; size_t bytes; } F_Status;"]
+        out += ["typedef struct { int MPI_SOURCE, MPI_TAG, MPI_ERROR, is_cancelled; size_t bytes; }",
+                "    __attribute__((packed, aligned(4))) F_Status; // in Fortran it is an array of INTEGERs"]
     out += [f"_Static_assert(sizeof(F_Status) == {size} && offsetof(F_Status, MPI_SOURCE) == {source} && "
             f"offsetof(F_Status, MPI_TAG) == {tag} && offsetof(F_Status, MPI_ERROR) == {error}, \"layout\");", ""]
     for line in gen.table(os.path.join(api, "types.api")):
@@ -271,11 +278,25 @@ def pointer_tables(abi, standard):
             out.append(f"_Alignas(8) char pli_object_{symbol}[{size}] __asm__(\"{symbol}\");")
             continue
         out += [f"_Alignas(64) struct {{ struct F_object object; char rest[{size} - sizeof(struct F_object)]; }}",
-                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours} }}, {{ 0 }} }}; // {name}"]
+                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours}, "
+                f"{abi.fortran.get(name, -1)} }}, {{ 0 }} }}; // {name}"]
     out += ["", "struct F_object *const pli_foreign_builtin_out[1024] = {"]
     out += [f"    [{standard[name]}] = &{value}," for name, (ctype, value) in abi.const.items()
             if value in abi.objects and name in standard]
-    return out + ["};", ""]
+    return out + ["};", "", *fortran_tables(abi)]
+
+
+def fortran_tables(abi):
+    """The predefined handles by their numbers in Fortran."""
+    out = []
+    for ctype in (t for t in abi.handles if t != "MPI_File"):  # there is one, 0
+        rows = {}
+        for name, number in abi.fortran.items():
+            if abi.const[name][0] == ctype:
+                rows[number] = abi.const[name][1]
+        cells = ", ".join(f"[{number}] = &{symbol}" for number, symbol in sorted(rows.items()))
+        out.append(f"struct F_object *const pli_foreign_fortran_{HANDLES[ctype]}[PLI_FOREIGN_FORTRAN] = {{ {cells or 0} }};")
+    return out + [""]
 
 
 def tables_source(abi, standard):
@@ -487,7 +508,7 @@ def wrapper(f, large, abi):
 
 def is_wrapped(f):
     return f.implemented() and f.base not in WITHOUT and not f.base.endswith(("_toint", "_fromint")) \
-        and not f.base.startswith("Abi_") and (f.base.endswith("_f2c") or not foreign(f.returns).startswith("F_"))
+        and not f.base.startswith(("Abi_", "T_")) and (f.base.endswith("_f2c") or not foreign(f.returns).startswith("F_"))
 
 
 def hand_protos(functions):
@@ -513,7 +534,7 @@ def lacking_source(abi):
 
 
 def exports(abi):
-    names = ["MPI_*", "MPIX_*", "PMPI_*", "PMPIX_*", "MPIR_*", "MPII_*", "OMPI_*", "ompi_*", *abi.objects]
+    names = ["MPI_*", "MPIX_*", "PMPI_*", "PMPIX_*", "MPIR_*", "MPII_*", "OMPI_*", "ompi_*", "mpi_fortran_*", *abi.objects]
     return "{\n  global:\n" + "".join(f"    {n};\n" for n in names) + "  local: *;\n};\n"
 
 

@@ -37,8 +37,8 @@ class Contender:
                            run.stderr.strip().split("\n")[-1])
 
     def command(self, bench, program, args):
-        return [self.launch, *(self.bound if bench.bind else self.free), "-n", str(bench.ranks),
-                program, *args]
+        options = [] if bench.is_plain else self.bound if bench.bind else self.free
+        return [self.launch, *options, "-n", str(bench.ranks), program, *args]
 
 
 def pliant(build, name="pliant", title="Pliant MPI"):

@@ -1,4 +1,5 @@
 """What is measured and what we aim at. A new number is a program, a row here, and an aim."""
+import os
 from dataclasses import dataclass, field
 
 
@@ -14,6 +15,10 @@ class Bench:
     tcp: bool = False         # over TCP on this host; numbers are called tcp_...
     quick_args: list = None   # shorter, for --quick
     hosts: int = 0            # spread over so many virtual hosts; numbers are called hosts_...
+    competitors: int = 0      # processes that compute beside it (bench/compete.c)
+    runs: int = 0             # as many, unless the command line says; 0: as all
+    is_asked: bool = False    # runs only when it is named: it takes long
+    is_plain: bool = False    # launched without an option: each launcher binds as it does by default
 
 
 @dataclass
@@ -26,6 +31,8 @@ class Aim:
     minus_plain: bool = False  # subtract what a program without MPI costs
     against: str = ""         # compare with the peers' number of another name and parameters
     own: str = ""             # compare with this number of ours instead of the peers'
+    floor: str = ""           # a number of bench/floor.c: nothing can be better
+    at: float = 0.5           # which part of the runs is no slower than what is compared; 0.5: the median
 
 
 WAYS = (("window", ""), ("stream", "_stream"), ("ping-pong", "_pingpong"))
@@ -61,7 +68,30 @@ def files():
                         quick_args=[folder, place, *(IO_QUICK if ranks > 2 else [])])
 
 
+COMPETITORS = (0, 2, 8, 20)
+MANY = min(os.cpu_count() or 1, 64)  # ranks, one for each core
+
+
+def busy():
+    """Beside other work, as each launcher places the ranks by itself; between hosts nothing is bound."""
+    for n in COMPETITORS:
+        for name, what, hosts in (("lat", "lat", 0), ("barrier", "barrier", 0), ("hosts_lat", "lat", 2)):
+            yield Bench(f"busy{n}_{name}", "busy", 2, [what, str(n)], hosts=hosts, competitors=n, runs=20,
+                        is_asked=True, is_plain=True)
+        if MANY > 2:
+            yield Bench(f"busy{n}_barrier_all", "busy", MANY, ["barrier", str(n)], competitors=n, runs=20,
+                        is_asked=True, is_plain=True)
+
+
+LINE = "floor_line ranks=2"
+
+
+def copy_floor(size):
+    return f"floor_copy size={size}"
+
+
 BENCHES = [
+    Bench("floor", "floor", 1, ours_only=True),
     Bench("lat", "lat", 2, bind=True, quick_args=["8", "1024", "4096"]),
     Bench("bw", "bw", 2, bind=True, quick_args=["65536", "1048576", "4194304"]),
     Bench("rate", "rate", 2, bind=True),
@@ -87,6 +117,8 @@ BENCHES = [
     Bench("ring16", "ring", 16),
     Bench("poll4", "ring", 4, ["poll"]),
     Bench("poll8", "ring", 8, ["poll"]),
+    Bench("bfs4", "bfs", 4),
+    Bench("bfs8", "bfs", 8),
     Bench("fortran_lat", "fortran", 2, bind=True),
     Bench("fortran_c", "lat", 2, ["8"], bind=True),  # the same in C, measured at the same time
     Bench("idle", "idle", 9),
@@ -105,6 +137,7 @@ BENCHES = [
           quick_args=["2", "8", "1024"]),
     *collectives(),
     *files(),
+    *busy(),
 ]
 
 
@@ -117,8 +150,9 @@ def size_word(n):
 
 def collective_aims():
     for ranks, limit in ((2, 0.7), (4, 0.8), (8, 0.8), (16, 0.8)):
-        yield Aim(f"barrier, {ranks} ranks", "barrier", f"size=0 ranks={ranks}", limit)
-        yield Aim(f"allreduce 8 B, {ranks} ranks", "allreduce", f"size=8 ranks={ranks}", limit)
+        floor = LINE if ranks == 2 else ""
+        yield Aim(f"barrier, {ranks} ranks", "barrier", f"size=0 ranks={ranks}", limit, floor=floor)
+        yield Aim(f"allreduce 8 B, {ranks} ranks", "allreduce", f"size=8 ranks={ranks}", limit, floor=floor)
     for op in ("bcast", "allreduce", "alltoall", "allgather"):
         for ranks in (2, 4):
             for size in COLL_SIZES:
@@ -165,16 +199,26 @@ def file_aims():
                           own=f"io_floor_{way} size={1 << 20} {where}")
 
 
+def busy_aims():
+    for n in COMPETITORS:
+        lines = [("latency 8 B", "busy_lat", 8, 2), ("latency 8 B between hosts", "hosts_busy_lat", 8, 2),
+                 *[(f"barrier, {ranks} ranks", "busy_barrier", 0, ranks) for ranks in sorted({2, max(2, MANY)})]]
+        for words, number, size, ranks in lines:
+            for at, part in ((0.5, "median"), (0.95, "95th percentile")):
+                yield Aim(f"{words} beside {n} competitors, {part} of the runs", number,
+                          f"size={size} ranks={ranks} competitors={n}", 1.2, at=at)
+
+
 AIMS = [
-    Aim("latency 8 B", "lat", "size=8 ranks=2", 0.80),
+    Aim("latency 8 B", "lat", "size=8 ranks=2", 0.80, floor=LINE),
     Aim("latency 1 KiB", "lat", "size=1024 ranks=2", 0.90),
     Aim("latency 4 KiB", "lat", "size=4096 ranks=2", 0.90),
     Aim("latency 8 B by mpi_f08", "fortran", "size=8 ranks=2", 0.80),
     Aim("latency 8 B by mpi_f08 beside C", "fortran", "size=8 ranks=2", 1.10, own="lat size=8 ranks=2"),
     Aim("message rate 8 B, window 64", "rate", "size=8 window=64 ranks=2", 1.3, "higher"),
-    Aim("bandwidth 64 KiB", "bw", "size=65536 ranks=2", 1.3, "higher"),
-    Aim("bandwidth 1 MiB", "bw", "size=1048576 ranks=2", 1.3, "higher"),
-    Aim("bandwidth 4 MiB", "bw", "size=4194304 ranks=2", 1.3, "higher"),
+    Aim("bandwidth 64 KiB", "bw", "size=65536 ranks=2", 1.3, "higher", floor=copy_floor(65536)),
+    Aim("bandwidth 1 MiB", "bw", "size=1048576 ranks=2", 1.3, "higher", floor=copy_floor(1048576)),
+    Aim("bandwidth 4 MiB", "bw", "size=4194304 ranks=2", 1.3, "higher", floor=copy_floor(4194304)),
     Aim("put and flush 8 B", "rma_put", "size=8 ranks=2", 1.0),
     Aim("get and flush 8 B", "rma_get", "size=8 ranks=2", 1.0),
     Aim("fetch and add", "rma_fetch", "size=8 ranks=2", 1.0),
@@ -203,6 +247,7 @@ AIMS = [
     Aim("message with 10,000 posted receives", "match", "posted=10000 ranks=2", 0.02),
     Aim("ring of 4 ranks that poll", "ring_poll", "size=8 ranks=4", 1.0),
     Aim("ring of 8 ranks that poll", "ring_poll", "size=8 ranks=8", 1.0),
+    *[Aim(f"breadth-first search of {n} ranks that poll", "bfs", f"scale=15 ranks={n}", 1.0) for n in (4, 8)],
     Aim("ring of 16 ranks, one lap", "ring", "size=8 ranks=16", 0.9),
     Aim("CPU of 8 waiting ranks", "idle", "ranks=8", 0.5, "at_most"),
     Aim("strided send 1 MiB", "strided", "size=1048576 to=plain ranks=2", 1.0, "higher"),
@@ -227,4 +272,5 @@ AIMS = [
       for size in (8, *COLL_SIZES)],
     *collective_aims(),
     *file_aims(),
+    *busy_aims(),
 ]

@@ -11,10 +11,10 @@ DARK = {"pliant": "#6aa9ff", "mpich": "#f0915a", "openmpi": "#63c795"}
 MARKS = {"pliant": "circle", "mpich": "square", "openmpi": "triangle"}
 
 STYLE = """
-:root { --ink: #1b1f24; --soft: #5b6470; --line: #d8dde3; --page: #ffffff; --good: #1a7f4b; --bad: #c0392b;
+:root { --ink: #1b1f24; --soft: #5b6470; --line: #d8dde3; --page: #ffffff; --good: #1a7f4b; --bad: #c0392b; --warn: #d99a00;
 %s }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --soft: #9aa4b1; --line: #333a44;
-  --page: #14171b; --good: #5fcf94; --bad: #ff7b6b;
+  --page: #14171b; --good: #5fcf94; --bad: #ff7b6b; --warn: #ffca4d;
 %s } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 68rem; padding: 2rem 1.25rem 4rem; background: var(--page); color: var(--ink);
@@ -29,6 +29,11 @@ td.words { overflow-wrap: anywhere; text-align: left; } th { color: var(--soft);
 .pass { color: var(--good); font-weight: 600; } .fail { color: var(--bad); font-weight: 600; }
 tr.missed td { background: color-mix(in srgb, var(--bad) 14%%, transparent); }
 tr.missed td:first-child { box-shadow: inset .3rem 0 var(--bad); }
+.ratio { border-radius: .25rem; padding: .05rem .35rem; } .ratio:empty { padding: 0; }
+.far { background: color-mix(in srgb, var(--good) 45%%, transparent); }
+.ahead { background: color-mix(in srgb, var(--good) 18%%, transparent); }
+.near { background: color-mix(in srgb, var(--warn) 35%%, transparent); }
+.behind { background: color-mix(in srgb, var(--bad) 45%%, transparent); }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%%, 30rem), 1fr)); gap: 1.5rem; }
 figure { margin: 0; } figcaption { font-weight: 600; margin-bottom: .25rem; }
 svg { width: 100%%; height: auto; display: block; } svg text { fill: var(--soft); font: 12px system-ui, sans-serif; }
@@ -153,15 +158,17 @@ def file_charts(results, who):
 
 
 def aims_table(verdicts, peers):
-    head = ["what", "unit", "Pliant MPI", *[p.title for p in peers], "ratio", "aim", ""]
+    head = ["what", "unit", "Pliant MPI", *[p.title for p in peers], "floor", "ratio", "aim", ""]
     out = ["<table><thead><tr>", *[f"<th>{html.escape(h)}</th>" for h in head], "</tr></thead><tbody>"]
     for v in verdicts:
         mood = {True: "pass", False: "fail", None: ""}[v.passed()]
         aim = v.aim_text().replace("<=", "≤").replace(">=", "≥").replace(" x", " ×")
         cells = [v.aim.what, v.unit, number(v.ours), *[number(v.peers[p.name]) for p in peers],
-                 "" if v.ratio is None else f"{v.ratio:.3g}", aim]
+                 "" if v.floor is None else number(v.floor)]
+        ratio = "" if v.ratio is None else f"{v.ratio:.3g}"
         row = '<tr class="missed">' if mood == "fail" else "<tr>"
         out.append(row + "".join(f"<td>{html.escape(c)}</td>" for c in cells) +
+                   f'<td><span class="ratio {v.shade()}">{ratio}</span></td><td>{html.escape(aim)}</td>'
                    f'<td class="{mood}">{v.verdict_text().lower()}</td></tr>')
     return "".join(out) + "</tbody></table>"
 
@@ -202,7 +209,9 @@ def write_report(path, results, verdicts, who, about):
 <p>{good} of {len(verdicts)} aims reached. {html.escape(versions)}.</p>
 <p>{html.escape(about["machine"])}. {html.escape(about["when"])}, {about["seconds"]} s.
 The same programs, run alternately; medians of the runs. Ratios are to the better of the others.</p>
-<h2>Aims</h2><div class="scroll">{aims_table(verdicts, peers)}</div>
+<h2>Aims</h2><p>Ratio: <span class="ratio far">0.7 and less</span> of the better peer's time,
+<span class="ratio ahead">not behind</span>, <span class="ratio near">up to 1.2</span>, <span class="ratio behind">more</span>.
+Floor: one cache line from core to core, or one copy by one core; nothing is better.</p><div class="scroll">{aims_table(verdicts, peers)}</div>
 {f'<h2>Over the message size</h2><p>The band spans all runs.</p><div class="charts">{charts}</div>' if charts else ""}
 {f'<h2>Files</h2><div class="charts">{files}</div>' if files else ""}
 <h2>Every number</h2><p>Spread is the largest run less the smallest.</p>

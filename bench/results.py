@@ -1,5 +1,6 @@
 """Numbers of all contenders, and how they compare with the aims."""
 import json
+import math
 import statistics
 
 UNITS_HIGHER = {"GB/s", "M/s"}
@@ -22,6 +23,13 @@ class Results:
     def median(self, key, contender):
         runs = self.values.get(key, {}).get(contender)
         return statistics.median(runs) if runs else None
+
+    def quantile(self, key, contender, part):
+        """What no more than this part of the runs is below, in order of time; 0.5: the median."""
+        runs = self.values.get(key, {}).get(contender)
+        if not runs or part == 0.5:
+            return self.median(key, contender)
+        return sorted(runs)[min(len(runs) - 1, math.ceil(part * len(runs)) - 1)]
 
     def best(self, key, contender):
         runs = self.values.get(key, {}).get(contender)
@@ -62,9 +70,9 @@ class Verdict:
         key = (aim.number, aim.params)
         self.unit = results.units.get(key, "")
         off = results.plain_kb if aim.minus_plain else 0.0
-        self.ours = results.median(key, "pliant")
+        self.ours = results.quantile(key, "pliant", aim.at)
         theirs = tuple(aim.against.split(" ", 1)) if aim.against else key
-        self.peers = {p: results.median(theirs, p) for p in peers}
+        self.peers = {p: results.quantile(theirs, p, aim.at) for p in peers}
         if off:
             self.ours = self.ours and self.ours - off
             self.peers = {p: v and v - off for p, v in self.peers.items()}
@@ -78,6 +86,7 @@ class Verdict:
         self.ratio = None
         if self.ours is not None and self.best:
             self.ratio = self.ours / self.best
+        self.floor = results.best(tuple(aim.floor.split(" ", 1)), "pliant") if aim.floor else None
         self.measured = self.ours is not None or bool(known)
 
     def passed(self):
@@ -90,6 +99,13 @@ class Verdict:
             return None
         return self.ratio <= self.aim.limit if self.aim.kind == "lower" else \
             self.ratio >= self.aim.limit
+
+    def shade(self):
+        """How the ratio compares, for a colour: far ahead, ahead, behind a little, behind; "" without a ratio."""
+        if not self.ratio:
+            return ""
+        times = 1 / self.ratio if self.aim.kind == "higher" else self.ratio
+        return "far" if times <= 0.7 else "ahead" if times <= 1.0 else "near" if times <= 1.2 else "behind"
 
     def aim_text(self):
         if self.aim.kind == "at_most":

@@ -20,6 +20,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+from compete import Competitors  # noqa: E402
 from contender import contenders, pliant, run_once, version_of  # noqa: E402
 from plan import AIMS, BENCHES  # noqa: E402
 from report import write_report  # noqa: E402
@@ -32,7 +33,7 @@ SLOWER = 1.03
 
 def chosen(names):
     if not names:
-        return BENCHES
+        return [b for b in BENCHES if not b.is_asked]
     picked = []
     for name in names:
         found = [b for b in BENCHES if b.name == name] or \
@@ -40,7 +41,7 @@ def chosen(names):
         if not found:
             sys.exit(f"bench: there is no benchmark '{name}'; --list names them")
         picked += [b for b in found if b not in picked]
-    return picked
+    return picked + [b for b in BENCHES if b.name == "floor" and b not in picked]
 
 
 def plain_cost(folder):
@@ -89,7 +90,8 @@ def measure(bench, ready, i, quick, results, hosts, folder):
         if (bench.name, c.name) in results.failed:
             continue
         try:
-            one_run(bench, c, ready[c], args, results, hosts)
+            with Competitors(bench.competitors, folder):
+                one_run(bench, c, ready[c], args, results, hosts)
         except RuntimeError as e:
             results.failed[(bench.name, c.name)] = str(e)
             print(f"bench: {bench.name} mpi={c.name} is left out: {e}", file=sys.stderr, flush=True)
@@ -118,9 +120,9 @@ def say(bench, who, results, seen):
 
 
 def print_table(verdicts, peers):
-    head = ["what", "unit", "Pliant"] + [p.title for p in peers] + ["ratio", "aim", ""]
+    head = ["what", "unit", "Pliant"] + [p.title for p in peers] + ["floor", "ratio", "aim", ""]
     rows = [[v.aim.what, v.unit, number(v.ours), *[number(v.peers[p.name]) for p in peers],
-             "-" if v.ratio is None else f"{v.ratio:.3g}", v.aim_text(), v.verdict_text()]
+             number(v.floor), "-" if v.ratio is None else f"{v.ratio:.3g}", v.aim_text(), v.verdict_text()]
             for v in verdicts]
     widths = [max(len(r[i]) for r in rows + [head]) for i in range(len(head))]
     print()
@@ -179,7 +181,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
     parser.add_argument("--quick", action="store_true", help="fewer sizes and runs")
-    parser.add_argument("--runs", type=int, help="runs of each program (5; 2 with --quick)")
+    parser.add_argument("--runs", type=int, help="runs of each program (5, or what bench/plan.py says; 2 with --quick)")
     parser.add_argument("--best", action="store_true",
                         help="take no priority; of many short pieces count the fastest, not the median")
     parser.add_argument("--ours", action="store_true", help="leave the peers out")
@@ -204,14 +206,16 @@ def main():
     results = Results()
     results.plain_kb = plain_cost(folder)
     seen, begin = set(), time.time()
-    benches, runs = chosen(args.names), args.runs or (2 if args.quick else 5)
+    benches = chosen(args.names)
+    runs = {b.name: args.runs or (2 if args.quick else b.runs or 5) for b in benches}
     programs = {b.name: build(b, who, folder, results) for b in benches}
     hosts = open_hosts(benches)
     try:
-        for i in range(runs):
+        for i in range(max(runs.values())):
             for bench in benches:
-                measure(bench, programs[bench.name], i, args.quick, results, hosts, folder)
-            print(f"bench: round {i + 1} of {runs}, {time.time() - begin:.0f} s", file=sys.stderr)
+                if i < runs[bench.name]:
+                    measure(bench, programs[bench.name], i, args.quick, results, hosts, folder)
+            print(f"bench: round {i + 1} of {max(runs.values())}, {time.time() - begin:.0f} s", file=sys.stderr)
     finally:
         if hosts is not None:
             hosts.close()

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pli_special pliant_mpi_special_;
-struct pli_special_argv pliant_mpi_argv_;
+#ifndef PLI_FORTRAN_OF_OPENMPI
+// Aligned as the compilers align common blocks.
+struct pli_special pliant_mpi_special_ __attribute__((aligned(16)));
+struct pli_special_argv pliant_mpi_argv_ __attribute__((aligned(16)));
+#endif
 
 void *pli_argument_space(int n, size_t size, void *few)
 {
@@ -191,9 +194,4 @@ char ***pli_argument_argvs(const char *fortran, int n, size_t length)
         all[i] = pli_argument_argv(fortran + i * length, many * length, length);
     }
     return all;
-}
-
-bool pli_argument_is_argv_null(const char *fortran)
-{
-    return (uintptr_t)fortran - (uintptr_t)&pliant_mpi_argv_ < sizeof pliant_mpi_argv_;
 }

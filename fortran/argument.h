@@ -3,65 +3,17 @@
 #ifndef PLI_FORTRAN_ARGUMENT_H
 #define PLI_FORTRAN_ARGUMENT_H
 
+#include "fortran/special.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// The common blocks of mpif.h and of the modules. Only the addresses of their members mean
-// something.
-struct pli_special {
-    int bottom, in_place, buffer_automatic;
-    int unweighted[1], weights_empty[1], errcodes_ignore[1];
-    int status_ignore[MPI_F_STATUS_SIZE], statuses_ignore[MPI_F_STATUS_SIZE];
-};
-struct pli_special_argv {
-    char argv_null, argvs_null;
-};
-// A program's own common block takes the place of the library's, so the address is looked up at
-// run time.
-extern struct pli_special pliant_mpi_special_;
-extern struct pli_special_argv pliant_mpi_argv_;
-
 enum {
     PLI_ARGUMENT_FEW = 64,   // arrays of so many handles need no memory from the heap
     PLI_ARGUMENT_SHORT = 256 // nor do strings of so many bytes
 };
-#define PLI_ARGUMENT_PREDEFINED 0x400 // handles below are the same number in C and in Fortran
-
-static inline bool pli_argument_is_special(const void *p)
-{
-    return (uintptr_t)p - (uintptr_t)&pliant_mpi_special_ < sizeof pliant_mpi_special_;
-}
-
-// A choice buffer.
-static inline void *pli_argument_buffer(void *p)
-{
-    if (__builtin_expect(!pli_argument_is_special(p), 1)) {
-        return p;
-    }
-    return p == &pliant_mpi_special_.bottom             ? MPI_BOTTOM
-           : p == &pliant_mpi_special_.in_place         ? MPI_IN_PLACE
-           : p == &pliant_mpi_special_.buffer_automatic ? MPI_BUFFER_AUTOMATIC
-                                                        : p;
-}
-
-static inline MPI_Status *pli_argument_status(int *p)
-{
-    return __builtin_expect(pli_argument_is_special(p), 0) ? MPI_STATUS_IGNORE : (MPI_Status *)p;
-}
-
-static inline int *pli_argument_weights(int *p)
-{
-    return p == pliant_mpi_special_.unweighted      ? MPI_UNWEIGHTED
-           : p == pliant_mpi_special_.weights_empty ? MPI_WEIGHTS_EMPTY
-                                                    : p;
-}
-
-static inline int *pli_argument_errcodes(int *p)
-{
-    return p == pliant_mpi_special_.errcodes_ignore ? MPI_ERRCODES_IGNORE : p;
-}
 
 static inline void pli_argument_set_ierror(int *ierror, int err)
 {
@@ -70,20 +22,31 @@ static inline void pli_argument_set_ierror(int *ierror, int err)
     }
 }
 
+// Whether a handle is the same number in C and in Fortran.
+static inline bool pli_argument_is_predefined(uintptr_t handle)
+{
+#ifdef PLI_FORTRAN_OF_OPENMPI
+    (void)handle;
+    return false;
+#else
+    return handle < 0x400;
+#endif
+}
+
 // For each kind of handle: one to C, one to Fortran, and arrays. An array of n comes back in
 // `few` where it fits there, else in memory of the heap; NULL when there is none.
 // pli_argument_x_done writes an array back, where it may have changed, and frees it.
 #define PLI_ARGUMENT_HANDLE(word, Type, Function)                                                  \
     static inline Type pli_argument_##word(int fortran)                                            \
     {                                                                                              \
-        return __builtin_expect((unsigned)fortran < PLI_ARGUMENT_PREDEFINED, 1)                    \
+        return __builtin_expect(pli_argument_is_predefined((unsigned)fortran), 1)                  \
                    ? (Type)(intptr_t)fortran                                                       \
                    : P##Function##_fromint(fortran);                                               \
     }                                                                                              \
     static inline int pli_argument_from_##word(Type handle)                                        \
     {                                                                                              \
-        return (uintptr_t)handle < PLI_ARGUMENT_PREDEFINED ? (int)(intptr_t)handle                 \
-                                                           : P##Function##_toint(handle);          \
+        return pli_argument_is_predefined((uintptr_t)handle) ? (int)(intptr_t)handle               \
+                                                             : P##Function##_toint(handle);        \
     }                                                                                              \
     static inline Type *pli_argument_##word##s(const int *fortran, int n, Type *few)               \
     {                                                                                              \
@@ -147,6 +110,5 @@ void pli_argument_text_back(char *fortran, size_t fortran_length, const char *te
 char **pli_argument_strings(const char *fortran, int n, size_t length, bool trim);
 char **pli_argument_argv(const char *fortran, size_t stride, size_t length);
 char ***pli_argument_argvs(const char *fortran, int n, size_t length);
-bool pli_argument_is_argv_null(const char *fortran);
 
 #endif

@@ -72,9 +72,11 @@ MPI_Aint pli_attribute_value(void *kept, int keyval)
     case MPI_APPNUM:
     case MPI_LASTUSEDCODE:
     case MPI_UNIVERSE_SIZE:
+#ifndef PLI_FORTRAN_OF_OPENMPI
     case IMPI_CLIENT_SIZE:
     case IMPI_HOST_SIZE:
     case MPIX_BEST_ENDPOINTS:
+#endif
     case MPI_WIN_DISP_UNIT:
     case MPI_WIN_CREATE_FLAVOR:
     case MPI_WIN_MODEL:

@@ -5,8 +5,10 @@
 #include "fortran/argument.h"
 #include "fortran/attribute.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
@@ -117,6 +119,7 @@ ENTER(session_errhandler, MPI_Session_errhandler_function, session_handlers, TIM
 struct pli_callback {
     pli_procedure *procedure[3]; // in the order of the arguments
     MPI_Aint extra, *variable;   // the extra state, and of a request where it lies
+    MPI_Aint *follows, given;    // the variable that follows a copy, and what it holds; or NULL
     struct pli_callback *next;
 };
 
@@ -139,14 +142,52 @@ struct pli_callback *pli_callback_state(pli_procedure *a, pli_procedure *b, pli_
 }
 
 struct pli_callback *pli_callback_request(pli_procedure *query, pli_procedure *release,
-                                          pli_procedure *cancel, MPI_Aint extra, MPI_Aint *variable)
+                                          pli_procedure *cancel, MPI_Aint *variable)
 {
     struct pli_callback *s = malloc(sizeof *s);
     if (s != NULL) {
-        *s = (struct pli_callback){ .procedure = { query, release, cancel }, .extra = extra };
-        s->variable = variable != NULL ? variable : &s->extra;
+        *s = (struct pli_callback){ .procedure = { query, release, cancel }, .variable = variable };
     }
     return s;
+}
+
+struct pli_callback *pli_callback_request_f08(pli_procedure *query, pli_procedure *release,
+                                              pli_procedure *cancel, MPI_Aint *variable)
+{
+    struct pli_callback *s = pli_callback_request(query, release, cancel, variable);
+    if (s != NULL) {
+        s->extra = s->given = *variable;
+        s->follows = variable;
+        s->variable = &s->extra;
+    }
+    return s;
+}
+
+// The variable may be a constant, which cannot be written, or may be gone by now: a system call
+// that finds that out moves the number in and out.
+static bool move_number(const MPI_Aint *from, MPI_Aint *to)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return false;
+    }
+    bool ok = write(ends[1], from, sizeof *from) == (ssize_t)sizeof *from &&
+              read(ends[0], to, sizeof *to) == (ssize_t)sizeof *to;
+    close(ends[0]);
+    close(ends[1]);
+    return ok;
+}
+
+static void follow(struct pli_callback *s)
+{
+    MPI_Aint now = 0;
+    if (s->follows != NULL && s->extra != s->given) {
+        if (!move_number(s->follows, &now) || now != s->given ||
+            !move_number(&s->extra, s->follows)) {
+            s->follows = NULL;
+        }
+        s->given = s->extra;
+    }
 }
 
 // The old functions have default INTEGERs for the extra state and the values, the others such of
@@ -244,6 +285,7 @@ int pli_callback_grequest_query(void *state, MPI_Status *status)
     struct pli_callback *s = state;
     int ierror = MPI_SUCCESS;
     ((void (*)(MPI_Aint *, MPI_Status *, int *))s->procedure[0])(s->variable, status, &ierror);
+    follow(s);
     return ierror;
 }
 
@@ -252,6 +294,7 @@ int pli_callback_grequest_free(void *state)
     struct pli_callback *s = state;
     int ierror = MPI_SUCCESS;
     ((void (*)(MPI_Aint *, int *))s->procedure[1])(s->variable, &ierror);
+    follow(s);
     free(s);
     return ierror;
 }
@@ -261,6 +304,7 @@ int pli_callback_grequest_cancel(void *state, int complete)
     struct pli_callback *s = state;
     int ierror = MPI_SUCCESS, is_complete = complete != 0;
     ((void (*)(MPI_Aint *, int *, int *))s->procedure[2])(s->variable, &is_complete, &ierror);
+    follow(s);
     return ierror;
 }
 
@@ -311,6 +355,18 @@ static int convert_write_c(void *userbuf, MPI_Datatype type, MPI_Count count, vo
                    position, state);
 }
 
+// The other names of a predefined procedure.
+#ifdef PLI_FORTRAN_OF_OPENMPI
+#undef MPI_CONVERSION_FN_NULL
+#define SPELLINGS(name, NAME, name_f, parameters)                                                  \
+    void name parameters __attribute__((weak, alias(#name "_")));                                  \
+    void name##__ parameters __attribute__((weak, alias(#name "_")));                              \
+    void NAME parameters __attribute__((weak, alias(#name "_")));                                  \
+    void name_f parameters __attribute__((weak, alias(#name "_")));
+#else
+#define SPELLINGS(name, NAME, name_f, parameters)
+#endif
+
 void mpi_conversion_fn_null_(void);
 void mpi_conversion_fn_null_c_(void);
 
@@ -321,64 +377,68 @@ void mpi_conversion_fn_null_(void) // never called: C has NULL for it
 void mpi_conversion_fn_null_c_(void)
 {
 }
+SPELLINGS(mpi_conversion_fn_null, MPI_CONVERSION_FN_NULL, mpi_conversion_fn_null_f, (void))
 
 MPI_Datarep_conversion_function *pli_callback_datarep_read(pli_procedure *procedure)
 {
-    return procedure == mpi_conversion_fn_null_ ? MPI_CONVERSION_FN_NULL : convert_read;
+    return procedure == mpi_conversion_fn_null_ ? NULL : convert_read;
 }
 
 MPI_Datarep_conversion_function *pli_callback_datarep_write(pli_procedure *procedure)
 {
-    return procedure == mpi_conversion_fn_null_ ? MPI_CONVERSION_FN_NULL : convert_write;
+    return procedure == mpi_conversion_fn_null_ ? NULL : convert_write;
 }
 
 MPI_Datarep_conversion_function_c *pli_callback_datarep_read_c(pli_procedure *procedure)
 {
     return procedure == mpi_conversion_fn_null_c_ || procedure == mpi_conversion_fn_null_
-               ? MPI_CONVERSION_FN_NULL_C
+               ? NULL
                : convert_read_c;
 }
 
 MPI_Datarep_conversion_function_c *pli_callback_datarep_write_c(pli_procedure *procedure)
 {
     return procedure == mpi_conversion_fn_null_c_ || procedure == mpi_conversion_fn_null_
-               ? MPI_CONVERSION_FN_NULL_C
+               ? NULL
                : convert_write_c;
 }
 
 // Integer is that of the attribute values: int in the old functions, MPI_Aint in the others.
-#define PREDEFINED(prefix, Integer)                                                                \
-    void prefix##null_copy_fn_(int *handle, int *keyval, Integer *extra, Integer *in,              \
-                               Integer *out, int *flag, int *ierror);                              \
-    void prefix##null_copy_fn_(int *handle, int *keyval, Integer *extra, Integer *in,              \
-                               Integer *out, int *flag, int *ierror)                               \
+#define COPY_ARGUMENTS(Integer)                                                                    \
+    (int *handle, int *keyval, Integer *extra, Integer *in, Integer *out, int *flag, int *ierror)
+#define DELETE_ARGUMENTS(Integer)                                                                  \
+    (int *handle, int *keyval, Integer *value, Integer *extra, int *ierror)
+#define PREDEFINED(prefix, PREFIX, Integer)                                                        \
+    void prefix##null_copy_fn_ COPY_ARGUMENTS(Integer);                                            \
+    void prefix##null_copy_fn_ COPY_ARGUMENTS(Integer)                                             \
     {                                                                                              \
         (void)handle, (void)keyval, (void)extra, (void)in, (void)out;                              \
         *flag = 0;                                                                                 \
         *ierror = MPI_SUCCESS;                                                                     \
     }                                                                                              \
-    void prefix##dup_fn_(int *handle, int *keyval, Integer *extra, Integer *in, Integer *out,      \
-                         int *flag, int *ierror);                                                  \
-    void prefix##dup_fn_(int *handle, int *keyval, Integer *extra, Integer *in, Integer *out,      \
-                         int *flag, int *ierror)                                                   \
+    void prefix##dup_fn_ COPY_ARGUMENTS(Integer);                                                  \
+    void prefix##dup_fn_ COPY_ARGUMENTS(Integer)                                                   \
     {                                                                                              \
         (void)handle, (void)keyval, (void)extra;                                                   \
         *out = *in;                                                                                \
         *flag = 1;                                                                                 \
         *ierror = MPI_SUCCESS;                                                                     \
     }                                                                                              \
-    void prefix##null_delete_fn_(int *handle, int *keyval, Integer *value, Integer *extra,         \
-                                 int *ierror);                                                     \
-    void prefix##null_delete_fn_(int *handle, int *keyval, Integer *value, Integer *extra,         \
-                                 int *ierror)                                                      \
+    void prefix##null_delete_fn_ DELETE_ARGUMENTS(Integer);                                        \
+    void prefix##null_delete_fn_ DELETE_ARGUMENTS(Integer)                                         \
     {                                                                                              \
         (void)handle, (void)keyval, (void)value, (void)extra;                                      \
         *ierror = MPI_SUCCESS;                                                                     \
-    }
-PREDEFINED(mpi_, int)
-PREDEFINED(mpi_comm_, MPI_Aint)
-PREDEFINED(mpi_type_, MPI_Aint)
-PREDEFINED(mpi_win_, MPI_Aint)
+    }                                                                                              \
+    SPELLINGS(prefix##null_copy_fn, PREFIX##NULL_COPY_FN, o##prefix##null_copy_fn_f,               \
+              COPY_ARGUMENTS(Integer))                                                             \
+    SPELLINGS(prefix##dup_fn, PREFIX##DUP_FN, o##prefix##dup_fn_f, COPY_ARGUMENTS(Integer))        \
+    SPELLINGS(prefix##null_delete_fn, PREFIX##NULL_DELETE_FN, o##prefix##null_delete_fn_f,         \
+              DELETE_ARGUMENTS(Integer))
+PREDEFINED(mpi_, MPI_, int)
+PREDEFINED(mpi_comm_, MPI_COMM_, MPI_Aint)
+PREDEFINED(mpi_type_, MPI_TYPE_, MPI_Aint)
+PREDEFINED(mpi_win_, MPI_WIN_, MPI_Aint)
 
 int pli_callback_checkpoint_size(void *state, MPI_Count *bytes)
 {

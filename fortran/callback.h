@@ -22,11 +22,13 @@ struct pli_callback;
 // It stays for good, and equal ones are one. NULL: no memory.
 struct pli_callback *pli_callback_state(pli_procedure *a, pli_procedure *b, pli_procedure *c,
                                         MPI_Aint extra);
-// For a generalised request, with which it is freed. `variable` is the program's extra state, which
-// its procedures may change; NULL: they get a copy.
+// For a generalised request, with which it is freed. Its procedures get the program's variable
+// itself; those of mpi_f08 a copy, and where they change that, the variable follows as long as it
+// holds what they were given.
 struct pli_callback *pli_callback_request(pli_procedure *query, pli_procedure *release,
-                                          pli_procedure *cancel, MPI_Aint extra,
-                                          MPI_Aint *variable);
+                                          pli_procedure *cancel, MPI_Aint *variable);
+struct pli_callback *pli_callback_request_f08(pli_procedure *query, pli_procedure *release,
+                                              pli_procedure *cancel, MPI_Aint *variable);
 
 MPI_Copy_function pli_callback_copy;
 MPI_Delete_function pli_callback_delete;

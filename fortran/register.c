@@ -3,9 +3,30 @@
 // whose LOGICALs are 1 and 0, as gfortran and flang have it.
 #include "fortran/register.h"
 
+#include "fortran/argument.h"
+
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
+
+// Of the standard, but not of its ABI: a library of MPI may lack them.
+extern MPI_Fint *MPI_F_STATUS_IGNORE __attribute__((weak));
+extern MPI_Fint *MPI_F_STATUSES_IGNORE __attribute__((weak));
+extern MPI_F08_status *MPI_F08_STATUS_IGNORE __attribute__((weak));
+extern MPI_F08_status *MPI_F08_STATUSES_IGNORE __attribute__((weak));
+
+__attribute__((constructor)) static void set_c_variables(void)
+{
+    int *one = pliant_mpi_special_.status_ignore, *many = pliant_mpi_special_.statuses_ignore;
+    if (&MPI_F_STATUS_IGNORE != NULL && &MPI_F_STATUSES_IGNORE != NULL) {
+        MPI_F_STATUS_IGNORE = one;
+        MPI_F_STATUSES_IGNORE = many;
+    }
+    if (&MPI_F08_STATUS_IGNORE != NULL && &MPI_F08_STATUSES_IGNORE != NULL) {
+        MPI_F08_STATUS_IGNORE = (MPI_F08_status *)one;
+        MPI_F08_STATUSES_IGNORE = (MPI_F08_status *)many;
+    }
+}
 
 static void register_logical(int size, void *yes, void *no)
 {
@@ -42,8 +63,6 @@ void pli_register_sizes(void)
     if (info != MPI_INFO_NULL) {
         PMPI_Info_free(&info);
     }
-    register_logical(1, &(uint8_t){ 1 }, &(uint8_t){ 0 });
-    register_logical(2, &(uint16_t){ 1 }, &(uint16_t){ 0 });
+    // Of the default LOGICAL alone: a library may know no other size and end the job for one.
     register_logical(4, &(uint32_t){ 1 }, &(uint32_t){ 0 });
-    register_logical(8, &(uint64_t){ 1 }, &(uint64_t){ 0 });
 }

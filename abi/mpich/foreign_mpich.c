@@ -15,8 +15,14 @@ void *const MPI_T_PVAR_ALL_HANDLES = (void *)1;
 // For C programs that call Fortran ones of the module mpi_f08.
 F_Status MPIR_F08_MPI_STATUS_IGNORE_OBJ, MPIR_F08_MPI_STATUSES_IGNORE_OBJ[1];
 int MPIR_F08_MPI_IN_PLACE, MPIR_F08_MPI_BOTTOM;
-F_Status *MPI_F08_STATUS_IGNORE = &MPIR_F08_MPI_STATUS_IGNORE_OBJ;
-F_Status *MPI_F08_STATUSES_IGNORE = &MPIR_F08_MPI_STATUSES_IGNORE_OBJ[0];
+// The standard ABI's header has these names for another type.
+extern F_Status *f08_status_ignore __asm__("MPI_F08_STATUS_IGNORE");
+extern F_Status *f08_statuses_ignore __asm__("MPI_F08_STATUSES_IGNORE");
+F_Status *f08_status_ignore = &MPIR_F08_MPI_STATUS_IGNORE_OBJ;
+F_Status *f08_statuses_ignore = &MPIR_F08_MPI_STATUSES_IGNORE_OBJ[0];
+
+// Set by the Fortran library.
+MPI_Fint *MPI_F_STATUS_IGNORE, *MPI_F_STATUSES_IGNORE;
 
 // The Fortran library has these two as well, without values, and then its own count.
 int *MPIR_C_MPI_UNWEIGHTED, *MPIR_C_MPI_WEIGHTS_EMPTY;

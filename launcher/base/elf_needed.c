@@ -72,30 +72,70 @@ static bool read_entry(const struct file *f, const Elf64_Phdr *dynamic, uint64_t
            read_at(f, at, out, sizeof *out) && out->d_tag != DT_NULL;
 }
 
+// The file's dynamic section and the strings that its entries name by their offset.
+struct dynamic {
+    struct file file;
+    Elf64_Phdr entries;
+    const char *text;
+    uint64_t size;
+};
+
+static bool open_dynamic(struct dynamic *y, const void *bytes, size_t len)
+{
+    Elf64_Dyn d;
+    *y = (struct dynamic){ .file = { .bytes = bytes, .len = len } };
+    if (!read_head(&y->file) || !find_dynamic(&y->file, &y->entries)) {
+        return false;
+    }
+    uint64_t strings = UINT64_MAX;
+    for (uint64_t i = 0; read_entry(&y->file, &y->entries, i, &d); i++) {
+        strings = d.d_tag == DT_STRTAB ? offset_of(&y->file, d.d_un.d_ptr) : strings;
+        y->size = d.d_tag == DT_STRSZ ? d.d_un.d_val : y->size;
+    }
+    if (strings > len) {
+        return false;
+    }
+    y->size = y->size < len - strings ? y->size : len - strings;
+    y->text = (const char *)y->file.bytes + strings;
+    return true;
+}
+
+// The string of an entry; NULL: it is not in the file.
+static const char *text_of(const struct dynamic *y, const Elf64_Dyn *d)
+{
+    uint64_t at = d->d_un.d_val;
+    return at < y->size && memchr(y->text + at, '\0', y->size - at) != NULL ? y->text + at : NULL;
+}
+
 void pli_elf_needed_each(const void *bytes, size_t len, bool (*fn)(const char *name, void *arg),
                          void *arg)
 {
-    struct file f = { .bytes = bytes, .len = len };
-    Elf64_Phdr dynamic;
+    struct dynamic y;
     Elf64_Dyn d;
-    if (!read_head(&f) || !find_dynamic(&f, &dynamic)) {
+    if (!open_dynamic(&y, bytes, len)) {
         return;
     }
-    uint64_t strings = UINT64_MAX, size = 0;
-    for (uint64_t i = 0; read_entry(&f, &dynamic, i, &d); i++) {
-        strings = d.d_tag == DT_STRTAB ? offset_of(&f, d.d_un.d_ptr) : strings;
-        size = d.d_tag == DT_STRSZ ? d.d_un.d_val : size;
-    }
-    if (strings > len) {
-        return;
-    }
-    size = size < len - strings ? size : len - strings;
-    const char *text = (const char *)f.bytes + strings;
-    for (uint64_t i = 0; read_entry(&f, &dynamic, i, &d); i++) {
-        uint64_t at = d.d_un.d_val;
-        if (d.d_tag == DT_NEEDED && at < size && memchr(text + at, '\0', size - at) != NULL &&
-            !fn(text + at, arg)) {
+    for (uint64_t i = 0; read_entry(&y.file, &y.entries, i, &d); i++) {
+        const char *name = d.d_tag == DT_NEEDED ? text_of(&y, &d) : NULL;
+        if (name != NULL && !fn(name, arg)) {
             return;
         }
     }
+}
+
+const char *pli_elf_needed_rpath(const void *bytes, size_t len)
+{
+    struct dynamic y;
+    Elf64_Dyn d;
+    const char *found = NULL;
+    if (!open_dynamic(&y, bytes, len)) {
+        return NULL;
+    }
+    for (uint64_t i = 0; read_entry(&y.file, &y.entries, i, &d); i++) {
+        if (d.d_tag == DT_RUNPATH) {
+            return NULL;
+        }
+        found = d.d_tag == DT_RPATH ? text_of(&y, &d) : found;
+    }
+    return found;
 }

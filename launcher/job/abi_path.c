@@ -6,6 +6,7 @@
 #include "launcher/job/environment.h"
 #include "launcher/job/foreign_mpi.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,45 @@ char *pli_abi_path_make(const struct pli_options *opt, const char *old)
     return path;
 }
 
+// The folder lib of the R whose program R or Rscript this is; false: it is another program.
+static bool find_r_library(const char *path, char *to, size_t cap)
+{
+    static const char *const homes[] = { "", "/lib/R", "/lib64/R" }; // beside bin/
+    char prefix[PATH_MAX], script[PATH_MAX + 32];
+    if (realpath(path, prefix) == NULL) {
+        return false;
+    }
+    char *bin = strstr(prefix, "/bin/R");
+    if (bin == NULL || (strcmp(bin, "/bin/R") != 0 && strcmp(bin, "/bin/Rscript") != 0)) {
+        return false;
+    }
+    *bin = '\0';
+    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++) {
+        snprintf(script, sizeof script, "%s%s/etc/ldpaths", prefix, homes[i]);
+        if (access(script, R_OK) == 0) {
+            return snprintf(to, cap, "%s%s/lib", prefix, homes[i]) < (int)cap;
+        }
+    }
+    return false;
+}
+
+// R's start script puts R_LD_LIBRARY_PATH, which it makes of its own folder and the system's,
+// before LD_LIBRARY_PATH: there the ranks would find the other MPI first.
+static void offer_to_r(const struct pli_options *opt, struct pli_app *app, const char *path)
+{
+    static const char r_variable[] = "R_LD_LIBRARY_PATH";
+    char library[PATH_MAX + 32];
+    if (!find_r_library(path, library, sizeof library)) {
+        return;
+    }
+    const char *old = pli_environment_get(app, r_variable);
+    char *offered = pli_abi_path_make(opt, old != NULL ? old : library);
+    if (offered != NULL) {
+        pli_environment_set(app, r_variable, offered);
+    }
+    free(offered);
+}
+
 struct look {
     const struct pli_options *opt;
     const struct pli_foreign_mpi *refused;
@@ -100,12 +140,76 @@ static bool look(const char *library, void *arg)
     return true;
 }
 
+// Programs with folders in their file in which the loader looks first (DT_RPATH).
+struct first {
+    const char *program;
+    const char *folders;
+    char base[3200];
+    char *preload; // libraries of ours that they would hide
+};
+
+// Whether one of the folders has a library. $ORIGIN is that of the program.
+static bool is_hidden(const struct first *f, const char *library)
+{
+    const char *slash = strrchr(f->program, '/');
+    int n_origin = slash != NULL ? (int)(slash - f->program) : 0;
+    for (const char *at = f->folders; *at != '\0'; at += strspn(at, ":")) {
+        int len = (int)strcspn(at, ":"), skip = 0;
+        char file[8192];
+        if (strncmp(at, "$ORIGIN", 7) == 0 || strncmp(at, "${ORIGIN}", 9) == 0) {
+            skip = at[1] == '{' ? 9 : 7;
+        }
+        snprintf(file, sizeof file, "%.*s%.*s/%s", skip > 0 ? n_origin : 0, f->program, len - skip,
+                 at + skip, library);
+        if (access(file, R_OK) == 0) {
+            return true;
+        }
+        at += len;
+    }
+    return false;
+}
+
+static bool add_hidden(const char *library, void *arg)
+{
+    struct first *f = arg;
+    const struct pli_foreign_mpi *found = pli_foreign_mpi_find(library);
+    if (found != NULL && !found->is_above && is_hidden(f, library)) {
+        char *longer = NULL;
+        int n = asprintf(&longer, "%s%s%s/%s/%s", f->preload != NULL ? f->preload : "",
+                         f->preload != NULL ? ":" : "", f->base, found->folder, library);
+        longer = pli_say_need(n >= 0 ? longer : NULL);
+        free(f->preload);
+        f->preload = longer;
+    }
+    return true;
+}
+
+// A library that is loaded already is not looked for.
+static void preload_hidden(struct pli_app *app, const char *path)
+{
+    char *folders = pli_foreign_mpi_rpath(path);
+    struct first f = { .program = path, .folders = folders };
+    if (folders != NULL && find_base(f.base, sizeof f.base)) {
+        pli_foreign_mpi_each(path, add_hidden, &f);
+    }
+    if (f.preload != NULL) {
+        const char *old = pli_environment_get(app, "LD_PRELOAD");
+        char *all = NULL;
+        int n = asprintf(&all, "%s%s%s", f.preload, old != NULL ? ":" : "", old != NULL ? old : "");
+        pli_environment_set(app, "LD_PRELOAD", pli_say_need(n >= 0 ? all : NULL));
+        free(all);
+    }
+    free(f.preload);
+    free(folders);
+}
+
 void pli_abi_path_check(const struct pli_options *opt, struct pli_app *app, const char *path)
 {
     struct look l = { .opt = opt };
     if (opt->abi == PLI_ABI_NONE || opt->takes_foreign) {
         return;
     }
+    offer_to_r(opt, app, path);
     pli_foreign_mpi_each(path, look, &l);
     if (l.refused != NULL && l.refused->folder != NULL) {
         pli_say_bad("%s was built with %s: it needs %s, which --abi=%s does not offer. Leave the "
@@ -118,12 +222,14 @@ void pli_abi_path_check(const struct pli_options *opt, struct pli_app *app, cons
                     pli_say_name);
     }
     if (l.refused != NULL) {
-        pli_say_bad("%s was built with %s: it needs %s, which Pliant MPI does not offer (of other "
-                    "MPIs it has the C libraries libmpi.so.12 and libmpi.so.40). Build it again "
-                    "with the mpicc beside this %s, or start it with that MPI's; --abi=none "
-                    "starts it as it is, each process as a world of its own",
-                    app->argv[0], l.refused->mpi, l.library, pli_say_name);
+        pli_say_bad(
+            "%s was built with %s: it needs %s, which Pliant MPI does not offer (of other "
+            "MPIs it has libmpi.so.12 and libmpi.so.40, in C, C++ and Fortran). Build it again "
+            "with the mpicc beside this %s, or start it with that MPI's; --abi=none "
+            "starts it as it is, each process as a world of its own",
+            app->argv[0], l.refused->mpi, l.library, pli_say_name);
     }
+    preload_hidden(app, path);
     if (l.is_standard) {
         char *ours = pli_abi_path_make(opt, NULL);
         if (ours != NULL) {

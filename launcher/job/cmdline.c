@@ -320,6 +320,8 @@ static void take_nothing(struct pli_option_use *use)
 static void take_version(struct pli_option_use *use)
 {
     printf("%s (Pliant MPI) %s\n", use->reader->tool, PLIANT_VERSION);
+    // Scripts look for these words to choose between the options of one or the other.
+    printf("Programs and options of Open MPI (OpenRTE) and of MPICH (HYDRA) are taken.\n");
     exit(fflush(stdout) == 0 ? 0 : 1);
 }
 

@@ -6,6 +6,7 @@
 #include "launcher/job/abi_path.h"
 #include "launcher/job/role.h"
 #include "launcher/job/job.h"
+#include "launcher/job/tune_file.h"
 #include "launcher/base/say.h"
 
 #include <inttypes.h>
@@ -135,7 +136,8 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
     while (environ[n_env] != NULL) {
         n_env++;
     }
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 3);
+    // Further: PLIANT_ENDPOINTS, LD_LIBRARY_PATH, what pli_environment_set adds, and the end.
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 5);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {
@@ -143,6 +145,10 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
             (rule->pass != PLI_PASS_LIST || is_listed(environ[i], rule->list))) {
             app->env[n++] = environ[i];
         }
+    }
+    const char *rules = pli_tune_file_read();
+    if (rules != NULL) {
+        set(app, &n, "PLIANT_COLL_RULES", rules);
     }
     apply(app, &n, all);
     apply(app, &n, mine);
@@ -161,6 +167,18 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
     for (int i = 0; i < N_OWN; i++) {
         app->env[n + i] = self->own[i];
     }
+}
+
+void pli_environment_set(struct pli_app *app, const char *name, const char *value)
+{
+    int n = app->env_own;
+    if (pli_environment_get(app, name) == NULL) { // the variables of the task come after it
+        memmove(&app->env[n + 1], &app->env[n], N_OWN * sizeof *app->env);
+        app->env[n] = NULL;
+        app->env_said[n] = false;
+    }
+    set(app, &n, name, value);
+    app->env_own = n;
 }
 
 void pli_environment_shorten(struct pli_app *app, const char *name, const char *begin)

@@ -29,6 +29,9 @@ void pli_environment_local_rank(const struct pli_job *job, const struct pli_node
 // is left the variable goes too.
 void pli_environment_shorten(struct pli_app *app, const char *name, const char *begin);
 
+// Give a variable that pli_environment_make has reserved room for, or that is there, a value.
+void pli_environment_set(struct pli_app *app, const char *name, const char *value);
+
 // What the ranks of this part will find under a name, NULL: nothing.
 const char *pli_environment_get(const struct pli_app *app, const char *name);
 

@@ -24,10 +24,15 @@ static const struct pli_foreign_mpi libraries[] = {
     { "libmpichfort.so.", "MPICH", NULL, false },
     { "libmpi.so.40", "Open MPI", "openmpi", false },
     { "libmpi_cxx.so.40", "Open MPI", "openmpi", true },
+    { "libmpi_mpifh.so.40", "Open MPI", "openmpi", false },
+    { "libmpi_usempif08.so.40", "Open MPI", "openmpi", true },
+    { "libmpi_usempi_ignore_tkr.so.40", "Open MPI", "openmpi", true },
+    { "libmpi_usempi.so.40", "Open MPI", "openmpi", true },
     { "libmpi.so.", "Open MPI", NULL, false },
     { "libmpi_mpifh.so.", "Open MPI", NULL, false },
     { "libmpi_usempif08.so.", "Open MPI", NULL, false },
     { "libmpi_usempi_ignore_tkr.so.", "Open MPI", NULL, false },
+    { "libmpi_usempi.so.", "Open MPI", NULL, false },
     { "libmpi_cxx.so.", "Open MPI", NULL, false },
     { "libmpi_java.so.", "Open MPI", NULL, false },
     { "liboshmem.so.", "Open MPI (OpenSHMEM)", NULL, false },
@@ -46,19 +51,40 @@ const struct pli_foreign_mpi *pli_foreign_mpi_find(const char *library)
     return NULL;
 }
 
-void pli_foreign_mpi_each(const char *path, bool (*fn)(const char *library, void *arg), void *arg)
+// The bytes of a file; NULL: it cannot be read. munmap gives them back.
+static void *map(const char *path, size_t *len_out)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     void *bytes = MAP_FAILED;
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-        bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        *len_out = (size_t)st.st_size;
+        bytes = mmap(NULL, *len_out, PROT_READ, MAP_PRIVATE, fd, 0);
     }
     if (fd >= 0) {
         close(fd);
     }
-    if (bytes != MAP_FAILED) {
-        pli_elf_needed_each(bytes, (size_t)st.st_size, fn, arg);
-        munmap(bytes, (size_t)st.st_size);
+    return bytes != MAP_FAILED ? bytes : NULL;
+}
+
+void pli_foreign_mpi_each(const char *path, bool (*fn)(const char *library, void *arg), void *arg)
+{
+    size_t len = 0;
+    void *bytes = map(path, &len);
+    if (bytes != NULL) {
+        pli_elf_needed_each(bytes, len, fn, arg);
+        munmap(bytes, len);
     }
+}
+
+char *pli_foreign_mpi_rpath(const char *path)
+{
+    size_t len = 0;
+    void *bytes = map(path, &len);
+    const char *found = bytes != NULL ? pli_elf_needed_rpath(bytes, len) : NULL;
+    char *copy = found != NULL ? strdup(found) : NULL;
+    if (bytes != NULL) {
+        munmap(bytes, len);
+    }
+    return copy;
 }

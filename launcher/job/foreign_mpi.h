@@ -21,4 +21,8 @@ const struct pli_foreign_mpi *pli_foreign_mpi_find(const char *library);
 // Nothing is called for a script, or for what cannot be read. Context: any thread.
 void pli_foreign_mpi_each(const char *path, bool (*fn)(const char *library, void *arg), void *arg);
 
+// The folders in which the loader looks for libraries of a program before it heeds LD_LIBRARY_PATH,
+// with colons between them; NULL: there are none. To be freed. Context: any thread.
+char *pli_foreign_mpi_rpath(const char *path);
+
 #endif

@@ -14,6 +14,7 @@
 #include "launcher/base/say.h"
 #include "launcher/ranks/failure_text.h"
 #include "launcher/ranks/supervisor.h"
+#include "tools/lib/source_line.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -167,6 +168,19 @@ static void hear_clone(struct pli_proc_task *t, uint32_t row, pid_t pid, int own
     }
 }
 
+// What an aborting rank said, with the place in its source.
+static void say_why(const struct pli_ctl_msg *msg, char *to, size_t cap)
+{
+    char text[sizeof msg->text], site[128] = "";
+    snprintf(text, sizeof text, "%.*s", (int)sizeof msg->text - 1, msg->text);
+    char *line = strchr(text, '\n');
+    if (line != NULL && !pli_supervisor_is_ending()) {
+        pli_source_line_of(line + 1, site, sizeof site);
+    }
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(to, cap, "%s%s%s", text, site[0] != '\0' ? ", called at " : "", site);
+}
+
 // The process that has sent a message.
 struct sender {
     pid_t pid;
@@ -217,13 +231,15 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         pli_launcher.ckpt_hooks->save();
     }
     if (is_mine && msg->kind == PLI_CTL_ABORT) {
+        char why[2 * sizeof msg->text];
+        say_why(msg, why, sizeof why);
         struct pli_rank_failure c = { .task = t,
                                       .row = msg->row,
                                       .pid = pid,
                                       .fault = PLI_FAULT_ABORT,
                                       .number = msg->code,
                                       .state = PLI_NODE_ABORTED,
-                                      .why = msg->text };
+                                      .why = why };
         pli_supervisor_report(&c);
     }
 }

@@ -117,6 +117,9 @@ static void what(const struct pli_rank_failure *c, char *to, size_t cap)
     case PLI_FAULT_ABORT:
         if (c->why[0] == '\0' || strcmp(c->why, "MPI_Abort") == 0) {
             snprintf(to, cap, "called MPI_Abort with code %d", c->number);
+        } else if (strncmp(c->why, "MPI_Abort, called", strlen("MPI_Abort, called")) == 0) {
+            snprintf(to, cap, "called MPI_Abort with code %d%s", c->number,
+                     c->why + strlen("MPI_Abort, called"));
         } else {
             snprintf(to, cap, "ended the job with code %d: %s", c->number, c->why);
         }

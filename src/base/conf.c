@@ -13,16 +13,6 @@
 
 extern char **environ;
 
-enum type { T_INT, T_SIZE, T_BOOL, T_WORD, T_TEXT };
-
-struct row {
-    const char *name; // as in conf.def
-    enum type type;
-    void *value;
-    int64_t def, min, max;
-    const char *text_def, *words, *help;
-};
-
 struct pli_conf pli_conf = {
 #define PLI_CONF_INT(name, def, min, max, help) .name = (def),
 #define PLI_CONF_SIZE(name, def, min, max, help) .name = (def),
@@ -37,17 +27,17 @@ struct pli_conf pli_conf = {
 #undef PLI_CONF_TEXT
 };
 
-static const struct row rows[] = {
+static const struct pli_conf_row rows[] = {
 #define PLI_CONF_INT(name, def, min, max, help)                                                    \
-    { #name, T_INT, &pli_conf.name, (def), (min), (max), NULL, NULL, (help) },
+    { #name, PLI_CONF_IS_INT, &pli_conf.name, (def), (min), (max), NULL, NULL, (help) },
 #define PLI_CONF_SIZE(name, def, min, max, help)                                                   \
-    { #name, T_SIZE, &pli_conf.name, (def), (min), (max), NULL, NULL, (help) },
+    { #name, PLI_CONF_IS_SIZE, &pli_conf.name, (def), (min), (max), NULL, NULL, (help) },
 #define PLI_CONF_BOOL(name, def, help)                                                             \
-    { #name, T_BOOL, &pli_conf.name, (def), 0, 1, NULL, NULL, (help) },
+    { #name, PLI_CONF_IS_BOOL, &pli_conf.name, (def), 0, 1, NULL, NULL, (help) },
 #define PLI_CONF_WORD(name, def, words, help)                                                      \
-    { #name, T_WORD, &pli_conf.name, 0, 0, 0, (def), (words), (help) },
+    { #name, PLI_CONF_IS_WORD, &pli_conf.name, 0, 0, 0, (def), (words), (help) },
 #define PLI_CONF_TEXT(name, def, help)                                                             \
-    { #name, T_TEXT, &pli_conf.name, 0, 0, 0, (def), NULL, (help) },
+    { #name, PLI_CONF_IS_TEXT, &pli_conf.name, 0, 0, 0, (def), NULL, (help) },
 #include "base/conf.def"
 #undef PLI_CONF_INT
 #undef PLI_CONF_SIZE
@@ -58,7 +48,7 @@ static const struct row rows[] = {
 
 enum { N_ROW = sizeof rows / sizeof rows[0] };
 
-static void env_name(const struct row *r, char *to, size_t cap)
+void pli_conf_env_name(const struct pli_conf_row *r, char *to, size_t cap)
 {
     int n = snprintf(to, cap, "PLIANT_%s", r->name);
     for (int i = 7; i < n; i++) {
@@ -128,10 +118,10 @@ static bool is_word_of(const char *s, const char *words)
     return false;
 }
 
-static void set_number(const struct row *r, const char *var, const char *s)
+static void set_number(const struct pli_conf_row *r, const char *var, const char *s)
 {
     int64_t v;
-    if (!parse_number(s, r->type == T_SIZE, &v) || v < r->min || v > r->max) {
+    if (!parse_number(s, r->type == PLI_CONF_IS_SIZE, &v) || v < r->min || v > r->max) {
         pli_log(PLI_WARN, "%s=%s is not a number from %lld to %lld; using %lld", var, s,
                 (long long)r->min, (long long)r->max, (long long)r->def);
         return;
@@ -139,27 +129,27 @@ static void set_number(const struct row *r, const char *var, const char *s)
     *(int64_t *)r->value = v;
 }
 
-static void set_row(const struct row *r, const char *var, const char *s)
+static void set_row(const struct pli_conf_row *r, const char *var, const char *s)
 {
     switch (r->type) {
-    case T_INT:
-    case T_SIZE:
+    case PLI_CONF_IS_INT:
+    case PLI_CONF_IS_SIZE:
         set_number(r, var, s);
         break;
-    case T_BOOL:
+    case PLI_CONF_IS_BOOL:
         if (!parse_bool(s, r->value)) {
             pli_log(PLI_WARN, "%s=%s is neither yes nor no; using %s", var, s,
                     r->def ? "yes" : "no");
         }
         break;
-    case T_WORD:
+    case PLI_CONF_IS_WORD:
         if (is_word_of(s, r->words)) {
             *(const char **)r->value = s;
         } else {
             pli_log(PLI_WARN, "%s=%s is not one of %s; using %s", var, s, r->words, r->text_def);
         }
         break;
-    case T_TEXT:
+    case PLI_CONF_IS_TEXT:
         *(const char **)r->value = s;
         break;
     }
@@ -172,7 +162,7 @@ static const char *nearest(const char *name)
     const char *found = NULL;
     for (int i = 0; i < N_ROW; i++) {
         char var[64];
-        env_name(&rows[i], var, sizeof var);
+        pli_conf_env_name(&rows[i], var, sizeof var);
         int d = pli_edit_distance_distance(name, var, strlen(var));
         if (d < best) {
             best = d;
@@ -183,7 +173,7 @@ static const char *nearest(const char *name)
     return found;
 }
 
-static const struct row *find_row(const char *var, size_t len)
+static const struct pli_conf_row *find_row(const char *var, size_t len)
 {
     for (int i = 0; i < N_ROW; i++) {
         size_t k = 0; // compared in place: this is on the way of every start
@@ -198,6 +188,16 @@ static const struct row *find_row(const char *var, size_t len)
     return NULL;
 }
 
+void pli_conf_apply_log(void)
+{
+    pli_log_coll(strcmp(pli_conf.log, "coll") == 0);
+    pli_log_limit(strcmp(pli_conf.log, "error") == 0 ? PLI_ERROR
+                  : strcmp(pli_conf.log, "warn") == 0 || strcmp(pli_conf.log, "coll") == 0
+                      ? PLI_WARN
+                  : strcmp(pli_conf.log, "info") == 0 ? PLI_INFO
+                                                      : PLI_DEBUG);
+}
+
 PLI_START void pli_conf_load(void)
 {
     static bool is_loaded;
@@ -210,7 +210,7 @@ PLI_START void pli_conf_load(void)
         if (strncmp(*e, "PLIANT_", 7) != 0 || eq == NULL) {
             continue;
         }
-        const struct row *r = find_row(*e, (size_t)(eq - *e));
+        const struct pli_conf_row *r = find_row(*e, (size_t)(eq - *e));
         char var[64] = "";
         memcpy(var, *e, (size_t)(eq - *e) < sizeof var ? (size_t)(eq - *e) : sizeof var - 1);
         if (r != NULL) {
@@ -222,19 +222,16 @@ PLI_START void pli_conf_load(void)
                 near != NULL ? "; did you mean " : "", near != NULL ? near : "",
                 near != NULL ? "?" : "");
     }
-    pli_log_limit(strcmp(pli_conf.log, "error") == 0  ? PLI_ERROR
-                  : strcmp(pli_conf.log, "warn") == 0 ? PLI_WARN
-                  : strcmp(pli_conf.log, "info") == 0 ? PLI_INFO
-                                                      : PLI_DEBUG);
+    pli_conf_apply_log();
 }
 
-static void print_row(const struct row *r, FILE *to)
+static void print_row(const struct pli_conf_row *r, FILE *to)
 {
     char var[64], value[64];
-    env_name(r, var, sizeof var);
-    if (r->type == T_WORD || r->type == T_TEXT) {
+    pli_conf_env_name(r, var, sizeof var);
+    if (r->type == PLI_CONF_IS_WORD || r->type == PLI_CONF_IS_TEXT) {
         snprintf(value, sizeof value, "%s", *(const char **)r->value);
-    } else if (r->type == T_BOOL) {
+    } else if (r->type == PLI_CONF_IS_BOOL) {
         snprintf(value, sizeof value, "%s", *(bool *)r->value ? "yes" : "no");
     } else {
         snprintf(value, sizeof value, "%lld", (long long)*(int64_t *)r->value);
@@ -242,16 +239,26 @@ static void print_row(const struct row *r, FILE *to)
     fprintf(to, "%-24s %-10s %s", var, value, r->help);
     if (r->words != NULL) {
         fprintf(to, " (%s)", r->words);
-    } else if (r->type == T_INT || r->type == T_SIZE) {
+    } else if (r->type == PLI_CONF_IS_INT || r->type == PLI_CONF_IS_SIZE) {
         fprintf(to, " (%lld to %lld)", (long long)r->min, (long long)r->max);
     }
     fputc('\n', to);
 }
 
+bool pli_conf_is_internal(const struct pli_conf_row *r)
+{
+    return strncmp(r->help, "internal:", 9) == 0;
+}
+
+const struct pli_conf_row *pli_conf_row_at(int i)
+{
+    return i >= 0 && i < N_ROW ? &rows[i] : NULL;
+}
+
 void pli_conf_print(FILE *to)
 {
     for (int i = 0; i < N_ROW; i++) {
-        if (strncmp(rows[i].help, "internal:", 9) != 0) {
+        if (!pli_conf_is_internal(&rows[i])) {
             print_row(&rows[i], to);
         }
     }

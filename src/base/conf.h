@@ -25,6 +25,29 @@ struct pli_conf {
 
 extern struct pli_conf pli_conf;
 
+enum pli_conf_type {
+    PLI_CONF_IS_INT,
+    PLI_CONF_IS_SIZE,
+    PLI_CONF_IS_BOOL,
+    PLI_CONF_IS_WORD,
+    PLI_CONF_IS_TEXT
+};
+
+// A row of the table, for those who list the settings.
+struct pli_conf_row {
+    const char *name; // as in conf.def
+    enum pli_conf_type type;
+    void *value; // int64_t, bool or const char *, a field of pli_conf
+    int64_t def, min, max;
+    const char *text_def, *words, *help;
+};
+const struct pli_conf_row *pli_conf_row_at(int i);       // NULL: there are no more
+bool pli_conf_is_internal(const struct pli_conf_row *r); // not for people
+void pli_conf_env_name(const struct pli_conf_row *r, char *to, size_t cap); // "PLIANT_LOG"
+
+// Let setting `log`, which was changed, have its effect. Context: any thread.
+void pli_conf_apply_log(void);
+
 // Read the environment. A bad value or an unknown PLIANT_ name is reported with what would be
 // right, and the default is kept. Context: start-up only; a second call does nothing.
 void pli_conf_load(void);

@@ -8,6 +8,7 @@
 
 static int speaker = -1; // -1: not known
 static enum pli_log_level limit = PLI_WARN;
+static bool has_coll;
 
 void pli_log_rank(int rank)
 {
@@ -19,10 +20,15 @@ void pli_log_limit(enum pli_log_level level)
     limit = level;
 }
 
+void pli_log_coll(bool is_on)
+{
+    has_coll = is_on;
+}
+
 void pli_log(enum pli_log_level level, const char *fmt, ...)
 {
-    static const char *const word[] = { "error", "warning", "info", "debug" };
-    if (level > limit) {
+    static const char *const word[] = { "error", "warning", "info", "debug", "coll" };
+    if (level == PLI_COLL ? !has_coll : level > limit) {
         return;
     }
     char line[1024];

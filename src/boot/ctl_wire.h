@@ -10,7 +10,9 @@ enum pli_ctl_kind {
     // I am `row`, and not your own child; may carry a control socket for my own use and then, in a
     // job with a network, an accept socket
     PLI_CTL_HELLO = 1,
-    PLI_CTL_ABORT = 2, // end the job with `code`; `text` says why
+    // end the job with `code`; `text` says why, and in a second line where the program called MPI
+    // (call_site.h)
+    PLI_CTL_ABORT = 2,
     PLI_CTL_READY = 4, // a rank of a new version of the world waits for it to count
     PLI_CTL_ASK = 3,   // carries a socket on which a request follows, see launcher_wire.h
     // I was forked from the rank whose socket this is, and am `row`; carries a control socket of my

@@ -193,8 +193,10 @@ struct pli_node_row {
     _Atomic uint32_t works; // version that the process works in, in the same case
     _Atomic uint32_t was_held;                // n_held was above zero before
     _Atomic uint32_t claims[PLI_NODE_N_LANE]; // by lane: the mailbox it writes to, pli_shm_number
-    _Atomic uint64_t slept,
-        spare2[14]; // bits: lanes where threads left records: wait_record_wire.h
+    _Atomic uint64_t slept;     // bits: lanes where threads left records: wait_record_wire.h
+    _Atomic uint32_t processor; // where it was when it last waited, + 1; 0: it has not told
+    uint32_t spare;
+    uint64_t spare2[13];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

@@ -61,6 +61,11 @@ enum pli_err pli_scatter_board(const struct pli_coll_args *a);
 // And block; needs a window that has room for an element of every rank.
 enum pli_err pli_reduce_scatter_board(const struct pli_coll_args *a);
 enum pli_err pli_scan_board(const struct pli_coll_args *a); // and exscan; needs a small window
+// Large blocks from buffer to buffer. PLI_AGAIN: all members are to take another algorithm.
+enum pli_err pli_move_cma_gather(const struct pli_coll_args *a);
+enum pli_err pli_move_cma_scatter(const struct pli_coll_args *a);
+enum pli_err pli_move_cma_allgather(const struct pli_coll_args *a);
+enum pli_err pli_move_cma_alltoall(const struct pli_coll_args *a);
 
 // On several hosts: boards inside each, messages between.
 enum pli_err pli_barrier_board_hosts(const struct pli_coll_args *a);

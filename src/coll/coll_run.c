@@ -3,6 +3,8 @@
 #include "coll/coll_run.h"
 
 #include "coll/algorithms.h"
+#include "coll/board/board_cma.h"
+#include "coll/comm_state.h"
 #include "coll/coll_args.h"
 #include "coll/coll_select.h"
 #include "coll/sched.h"
@@ -11,6 +13,7 @@
 #include "coll/impi/across_inter.h"
 #include "ft/failure.h"
 #include "msg/endpoint.h"
+#include "msg/statistics_hooks.h"
 #include "obj/comm.h"
 #include "obj/impi_span.h"
 
@@ -93,10 +96,35 @@ __attribute__((cold)) static enum pli_err recheck_failures(const struct pli_coll
     return err;
 }
 
-// A rank that only gives has done its part when sizes turn out not to fit: the root reports it.
-static bool is_for_root(const struct pli_coll_args *a, enum pli_err err)
+// A rank that only gives has done its part when sizes turn out not to fit: those that get report it.
+static bool is_for_others(const struct pli_coll_args *a, enum pli_err err)
 {
-    return err == PLI_ERR_TRUNC && a->kind == PLI_COLL_GATHER && !pli_coll_args_is_root(a);
+    bool is_root = pli_coll_args_is_root(a);
+    return err == PLI_ERR_TRUNC &&
+           ((a->kind == PLI_COLL_GATHER && !is_root) || (a->kind == PLI_COLL_SCATTER && is_root));
+}
+
+static enum pli_err run_schedule(const struct pli_coll_args *a, const struct pli_coll_algo *algo)
+{
+    struct pli_sched *s;
+    enum pli_err err = build(a, PLI_SCHED_ONCE, algo->build, &s);
+    if (err == PLI_OK) {
+        err = pli_sched_run(s, a->comm);
+        pli_sched_destroy(s);
+    }
+    return err;
+}
+
+// All members agreed to take another algorithm than one that copies from buffer to buffer.
+static enum pli_err run_other(const struct pli_coll_args *a, const struct pli_coll_algo *than)
+{
+    const struct pli_coll_algo *algo = NULL;
+    enum pli_err err = pli_coll_select_other(a, than, &algo);
+    if (err == PLI_OK) {
+        err = algo->direct != NULL ? algo->direct(a) : run_schedule(a, algo);
+        pli_board_cma_other_end(pli_comm_state_here(a->comm), a);
+    }
+    return err;
 }
 
 enum pli_err pli_coll_run_now(struct pli_coll_args *a)
@@ -110,22 +138,22 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
         err = choose(a, true, &algo);
     }
     if (err != PLI_OK) {
-        return is_for_root(a, err) ? PLI_OK : err;
+        return is_for_others(a, err) ? PLI_OK : err;
+    }
+    if (pli_statistics_is_on()) {
+        pli_coll_select_count(a, algo);
     }
     if (algo->direct != NULL) {
         err = algo->direct(a);
+        if (__builtin_expect(err == PLI_AGAIN, 0)) {
+            err = run_other(a, algo);
+        }
         if (__builtin_expect(err != PLI_OK && pli_request_may_be_withdrawn, 0)) {
             err = recheck_failures(a, err);
         }
-        return __builtin_expect(err == PLI_OK || is_for_root(a, err), 1) ? PLI_OK : err;
+        return __builtin_expect(err == PLI_OK || is_for_others(a, err), 1) ? PLI_OK : err;
     }
-    struct pli_sched *s;
-    err = build(a, PLI_SCHED_ONCE, algo->build, &s);
-    if (err == PLI_OK) {
-        err = pli_sched_run(s, a->comm);
-        pli_sched_destroy(s);
-    }
-    return err;
+    return run_schedule(a, algo);
 }
 
 enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
@@ -139,6 +167,9 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     }
     if (err == PLI_OK) {
         err = choose(a, false, &algo);
+    }
+    if (err == PLI_OK && pli_statistics_is_on()) {
+        pli_coll_select_count(a, algo);
     }
     if (err == PLI_OK) {
         bool has_many_ranks = a->comm->size >= PLI_SCHED_MANY_RANKS;

@@ -6,16 +6,21 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "coll/board/board.h"
+#include "coll/coll_explain.h"
+#include "coll/coll_tune.h"
 #include "coll/coll_args.h"
 #include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/sched.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
+#include "msg/lane.h"
+#include "msg/request.h"
 #include "obj/comm.h"
 #include "obj/op.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum need {
@@ -29,6 +34,7 @@ enum need {
     EVEN = 128,   // and each has the same number of them
     CORES = 512,  // and there is a core for each
     SLICES = 256, // a window has room for an element of every rank
+    STAYS = 1024, // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
 // So many ranks on one host are endpoints of few processes: the least messages in all count, and
@@ -57,6 +63,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_GATHER] = {
         { "board", "slots in shared memory",
           .direct = pli_gather_board, .needs = BOARD | CORES, .max_bytes = PLI_BOARD_INLINE },
+        { "cma", "one copy, or as below if that is faster",
+          .direct = pli_move_cma_gather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "windows", "windows in shared memory",
           .direct = pli_gather_windows, .needs = BOARD | CORES | WINDOW },
         { "binomial", "a tree, blocks collected on the way",
@@ -67,6 +75,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_SCATTER] = {
+        { "cma", "one copy, or as below if that is faster",
+          .direct = pli_move_cma_scatter, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB + 1 },
         { "board", "a ring in shared memory",
           .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 16 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
@@ -78,6 +88,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_ALLGATHER] = {
+        { "cma", "one copy, or as below if that is faster",
+          .direct = pli_move_cma_allgather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | WINDOW },
         { "nodes", "messages between hosts, windows inside",
@@ -92,6 +104,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLTOALL] = {
+        { "cma", "one copy, or as below if that is faster",
+          .direct = pli_move_cma_alltoall, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_alltoall_board, .needs = BOARD | WINDOW, .max_rank = 256 },
         { "nodes", "windows inside hosts, messages between",
@@ -193,6 +207,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
 // clang-format on
 
 static const struct pli_coll_algo *forced[PLI_N_COLL];
+static const struct pli_coll_algo *_Atomic taken[PLI_N_COLL]; // last, while is_special
+static bool is_special; // an algorithm is forced, a table was read, or choices are explained
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool is_word(const char *at, size_t len, const char *word)
@@ -233,10 +249,27 @@ static void force(const char *op, size_t op_len, const char *algo, size_t algo_l
     complain(op, op_len, -1);
 }
 
+const struct pli_coll_algo *pli_coll_select_named(int kind, const char *name)
+{
+    for (int i = 0; i < N_ROW && table[kind][i].name != NULL; i++) {
+        if (strcmp(name, table[kind][i].name) == 0) {
+            return &table[kind][i];
+        }
+    }
+    return NULL;
+}
+
+const struct pli_coll_algo *pli_coll_select_row(int kind, int i)
+{
+    bool is_row = kind >= 0 && kind < PLI_N_COLL && i >= 0 && i < N_ROW;
+    return is_row && table[kind][i].name != NULL ? &table[kind][i] : NULL;
+}
+
 // PLIANT_COLL=allreduce:ring,bcast:binomial
 static void read_setting(void)
 {
     const char *at = pli_conf.coll;
+    is_special = *at != '\0' || pli_coll_tune_open(pli_conf.coll_rules) || pli_coll_explain_open();
     while (*at != '\0') {
         size_t len = strcspn(at, ",");
         size_t op_len = strcspn(at, ":,");
@@ -261,9 +294,10 @@ static bool is_dense(const struct pli_datatype *t)
 // PLI_AGAIN: it cannot. Asking for a board or a window may make one: all members ask in the same
 // order, and may find there that they disagree, which is the failure.
 static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_args *a,
-                           bool is_blocking)
+                           bool is_blocking, bool is_wanted)
 {
     if ((r->needs & COMMUTES && !a->op->is_commutative) ||
+        (r->needs & STAYS && pli_request_may_be_withdrawn) ||
         (r->needs & DENSE && !is_dense(a->recv.type)) ||
         (r->needs & SLICES && a->recv.type->size * a->n > PLI_BOARD_WINDOW_SMALL)) {
         return PLI_AGAIN;
@@ -286,7 +320,7 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
         return PLI_OK;
     }
     struct pli_board *b = is_blocking ? pli_comm_state_board(a->comm) : NULL;
-    if (b == NULL || (r->needs & CORES && b->is_oversubscribed && r != forced[a->kind])) {
+    if (b == NULL || (r->needs & CORES && b->is_oversubscribed && !is_wanted)) {
         return PLI_AGAIN;
     }
     return r->needs & WINDOW ? pli_board_widen(b, a, pli_board_window_need(a)) : PLI_OK;
@@ -294,8 +328,95 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
 
 static bool is_within(const struct pli_coll_algo *r, MPI_Count bytes, int n)
 {
-    return (r->max_bytes == 0 || bytes <= r->max_bytes) && n >= r->min_rank &&
-           (r->max_rank == 0 || n <= r->max_rank);
+    return bytes >= r->min_bytes && (r->max_bytes == 0 || bytes <= r->max_bytes) &&
+           n >= r->min_rank && (r->max_rank == 0 || n <= r->max_rank);
+}
+
+// The first row that fits, from one on.
+static enum pli_err first_fitting(const struct pli_coll_args *a, bool is_blocking, MPI_Count bytes,
+                                  const struct pli_coll_algo *r, const struct pli_coll_algo **out)
+{
+    enum pli_err err = PLI_AGAIN;
+    for (; err == PLI_AGAIN; r++) {
+        if ((r->needs & FORCED) == 0 && is_within(r, bytes, a->comm->size)) {
+            *out = r;
+            err = can_do(r, a, is_blocking, false);
+        }
+    }
+    return err;
+}
+
+// Why a row is not taken, without asking for a board.
+static const char *why_not(const struct pli_coll_algo *r, const struct pli_coll_args *a,
+                           bool is_blocking, MPI_Count bytes)
+{
+    const struct pli_hostmap *h = r->needs & HOSTS ? pli_comm_state_hosts(a->comm) : NULL;
+    return r->needs & FORCED                               ? "only when asked for"
+           : r->max_bytes != 0 && bytes > r->max_bytes     ? "too large for it"
+           : bytes < r->min_bytes                          ? "too small for it"
+           : a->comm->size < r->min_rank                   ? "too few ranks for it"
+           : !is_within(r, bytes, a->comm->size)           ? "too many ranks for it"
+           : (r->needs & (BOARD | HERE)) && !is_blocking   ? "only for blocking calls"
+           : r->needs & COMMUTES && !a->op->is_commutative ? "the operation does not commute"
+           : r->needs & DENSE && !is_dense(a->recv.type)   ? "the type has holes or is large"
+           : h != NULL && (h->n_host <= 1 || h->n_host == a->n)
+               ? "only where several hosts have several ranks"
+           : r->needs & CORES && pli_lane_is_oversubscribed() ? "only with a core for each rank"
+           : r->needs & BOARD
+               ? "the members have no board: several hosts, no memory, or it is made "
+                 "at the third collective"
+               : "it cannot do this here";
+}
+
+// One line per communicator, operation and power of two of the size, by rank 0.
+static void explain(const struct pli_coll_args *a, bool is_blocking, MPI_Count bytes,
+                    const char *source, const struct pli_coll_algo *r)
+{
+    if (a->comm->rank != 0 || !pli_coll_explain_is_new(a->comm, a->kind, is_blocking, bytes, r)) {
+        return;
+    }
+    char passed[512] = "";
+    size_t n = 0;
+    for (int i = 0; source == NULL && &table[a->kind][i] != r && n < sizeof passed; i++) {
+        const struct pli_coll_algo *other = &table[a->kind][i];
+        n += (size_t)snprintf(passed + n, sizeof passed - n, "%s%s: %s", i > 0 ? "; " : "",
+                              other->name, why_not(other, a, is_blocking, bytes));
+    }
+    pli_coll_explain_tell(a->comm, pli_coll_kind_info[a->kind].name, is_blocking, bytes, r->name,
+                          source != NULL ? source
+                          : n == 0       ? "the first of its algorithms fits"
+                                         : "the first that fits",
+                          passed);
+}
+
+// What a setting or the table of mpiinfo --tune names comes first, where it can do the operation.
+__attribute__((cold)) static enum pli_err select_special(const struct pli_coll_args *a,
+                                                         bool is_blocking, MPI_Count bytes,
+                                                         const struct pli_coll_algo **out)
+{
+    int n = a->comm->size;
+    const struct pli_coll_algo *r = forced[a->kind];
+    const char *source = "PLIANT_COLL names it";
+    if (r == NULL && is_blocking) {
+        r = pli_coll_tune_find(a->comm, a->kind, bytes);
+        source = "it was the fastest when mpiinfo --tune measured";
+    }
+    bool is_limited =
+        r != NULL && (r->needs & (BOARD | HERE)) != 0; // by what fits in shared memory
+    enum pli_err err = PLI_AGAIN;
+    if (r != NULL && (!is_limited || is_within(r, bytes, n))) {
+        err = can_do(r, a, is_blocking, true);
+        *out = r;
+    }
+    if (err == PLI_AGAIN) {
+        source = NULL;
+        err = first_fitting(a, is_blocking, bytes, table[a->kind], out);
+    }
+    atomic_store_explicit(&taken[a->kind], *out, memory_order_relaxed);
+    if (err == PLI_OK && pli_coll_explain_open()) {
+        explain(a, is_blocking, bytes, source, *out);
+    }
+    return err;
 }
 
 enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
@@ -303,28 +424,54 @@ enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
 {
     pthread_once(&once, read_setting);
     MPI_Count bytes = pli_coll_args_bytes(a);
-    int n = a->comm->size;
-    const struct pli_coll_algo *r = forced[a->kind];
-    bool is_limited =
-        r != NULL && (r->needs & (BOARD | HERE)) != 0; // by what fits in shared memory
-    enum pli_err err = PLI_AGAIN;
-    if (r != NULL && (!is_limited || is_within(r, bytes, n))) {
-        err = can_do(r, a, is_blocking);
-    }
-    for (int i = 0; err == PLI_AGAIN; i++) {
-        r = &table[a->kind][i];
-        if ((r->needs & FORCED) == 0 && is_within(r, bytes, n)) {
-            err = can_do(r, a, is_blocking);
+    return __builtin_expect(is_special, 0)
+               ? select_special(a, is_blocking, bytes, out)
+               : first_fitting(a, is_blocking, bytes, table[a->kind], out);
+}
+
+enum pli_err pli_coll_select_other(const struct pli_coll_args *a, const struct pli_coll_algo *than,
+                                   const struct pli_coll_algo **out)
+{
+    return first_fitting(a, true, pli_coll_args_bytes(a), than + 1, out);
+}
+
+void pli_coll_select_force(int kind, const struct pli_coll_algo *row)
+{
+    pthread_once(&once, read_setting);
+    forced[kind] = row;
+    is_special = true;
+}
+
+const struct pli_coll_algo *pli_coll_select_taken(int kind)
+{
+    return atomic_load_explicit(&taken[kind], memory_order_relaxed);
+}
+
+static _Atomic uint64_t n_use[PLI_N_COLL], n_use_of[PLI_N_COLL][N_ROW];
+
+uint64_t pli_coll_select_used(int kind, int i)
+{
+    return atomic_load_explicit(i < 0 ? &n_use[kind] : &n_use_of[kind][i], memory_order_relaxed);
+}
+
+void pli_coll_select_count(const struct pli_coll_args *a, const struct pli_coll_algo *algo)
+{
+    const struct pli_coll_algo *first = table[a->kind];
+    atomic_fetch_add_explicit(&n_use[a->kind], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&a->comm->traffic.collectives, 1, memory_order_relaxed);
+    for (int i = 0; i < N_ROW; i++) {
+        if (algo == &first[i]) {
+            atomic_fetch_add_explicit(&n_use_of[a->kind][i], 1, memory_order_relaxed);
         }
     }
-    *out = r;
-    return err;
 }
 
 static void print_limit(FILE *to, const struct pli_coll_algo *r)
 {
     if (r->needs & FORCED) {
         fprintf(to, "when asked for");
+    } else if (r->max_bytes == 0 && r->min_bytes > 0) {
+        fprintf(to, "from %lld KiB", (long long)r->min_bytes / KIB);
     } else if (r->max_bytes == 0) {
         fprintf(to, "any size");
     } else if (r->max_bytes >= KIB) {
@@ -358,8 +505,10 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
 void pli_coll_select_print(FILE *to)
 {
     pthread_once(&once, read_setting);
-    fprintf(to,
-            "The first that fits is taken; PLIANT_COLL=operation:algorithm,... takes another.\n");
+    fprintf(
+        to,
+        "The first that fits is taken; PLIANT_COLL=operation:algorithm,... takes another,\n"
+        "and so does the table of mpiinfo --tune. PLIANT_LOG=coll tells which one a job takes.\n");
     for (int k = 0; k < PLI_N_COLL; k++) {
         fprintf(to, "\n%s\n", pli_coll_kind_info[k].name);
         for (int i = 0; i < N_ROW && table[k][i].name != NULL; i++) {

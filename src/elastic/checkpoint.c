@@ -10,6 +10,7 @@
 #include "coll/coll.h"
 #include "msg/endpoint.h"
 #include "msg/progress.h"
+#include "msg/statistics_hooks.h"
 #include "dynamic/launcher_call.h"
 #include "elastic/registered.h"
 #include "obj/comm.h"
@@ -125,6 +126,9 @@ enum pli_err pli_checkpoint_make(struct pli_comm *comm, int *is_restarted_out)
         err = pli_fail(PLI_ERR_IO, "no checkpoint was made: %s", o.text);
     }
     if (err == PLI_OK) {
+        if (how == PLI_NODE_SAVE_STATE) { // the processes did not stand still
+            atomic_fetch_add(&pli_statistics_n_checkpoint, 1);
+        }
         *is_restarted_out = o.is_restarted;
     }
     return err;

@@ -9,6 +9,7 @@
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "msg/event.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/process.h"
@@ -184,6 +185,10 @@ enum pli_err pli_elastic_world_set(uint32_t version)
             pli_comm_lose(old); // it belongs to the parent that this process was forked from
         }
         current = version;
+        if (pli_event_is_wanted(PLI_EVENT_RESIZE)) {
+            pli_event_raise(NULL, PLI_EVENT_RESIZE,
+                            (int64_t[PLI_EVENT_N_WORD]){ version, c->size });
+        }
     }
     pthread_mutex_unlock(&lock);
     return err;

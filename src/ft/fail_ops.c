@@ -7,6 +7,7 @@
 #include "ft/failure.h"
 #include "ft/reclaim.h"
 #include "msg/endpoint.h"
+#include "msg/event.h"
 #include "msg/lane.h"
 #include "msg/request.h"
 #include "msg/rndv.h"
@@ -114,6 +115,16 @@ static void fail_lane(struct pli_lane *lane)
     pli_lane_wake(lane);
 }
 
+// A tool may want to know how many processes have failed.
+static void raise_event(void)
+{
+    static _Atomic uint32_t n_told;
+    uint32_t n = atomic_load_explicit(&pli_boot.node.header->n_failed, memory_order_relaxed);
+    if (atomic_exchange(&n_told, n) != n && pli_event_is_wanted(PLI_EVENT_FAILURE)) {
+        pli_event_raise(NULL, PLI_EVENT_FAILURE, (int64_t[PLI_EVENT_N_WORD]){ n });
+    }
+}
+
 void pli_fail_ops_all(void)
 {
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
@@ -122,4 +133,5 @@ void pli_fail_ops_all(void)
             fail_lane(lane);
         }
     }
+    raise_event();
 }

@@ -7,6 +7,7 @@
 #include "obj/handle_predefined.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const enum pli_err err_of[PLI_N_KIND] = {
     [PLI_KIND_NONE] = PLI_ERR_ARG,        [PLI_KIND_COMM] = PLI_ERR_COMM,
@@ -46,8 +47,9 @@ int pli_bad_handle(struct pli_obj *owner, const char *fn, const char *arg, enum 
     } else if (want == PLI_KIND_COMM && h == (const void *)MPI_COMM_ENDPOINTS) {
         err = pli_endpoint_static_why();
     } else {
-        pli_fail(err, "argument %s %s, but must be a %s", arg, pli_handle_why(h, want),
-                 pli_handle_kind_name(want));
+        const char *kind = pli_handle_kind_name(want);
+        pli_fail(err, "argument %s %s, but must be %s %s", arg, pli_handle_why(h, want),
+                 strchr("aeiou", kind[0]) != NULL ? "an" : "a", kind);
     }
     return pli_raise(owner, fn, err);
 }

@@ -29,5 +29,9 @@ PLI_FROM_INT(message, MESSAGE, MPI_Message)
 
 enum pli_err pli_convert_status_c2f(const MPI_Status *from, MPI_Fint *to);
 enum pli_err pli_convert_status_f2c(const MPI_Fint *from, MPI_Status *to);
+enum pli_err pli_convert_status_c2f08(const MPI_Status *from, MPI_F08_status *to);
+enum pli_err pli_convert_status_f082c(const MPI_F08_status *from, MPI_Status *to);
+enum pli_err pli_convert_status_f2f08(const MPI_Fint *from, MPI_F08_status *to);
+enum pli_err pli_convert_status_f082f(const MPI_F08_status *from, MPI_Fint *to);
 
 #endif

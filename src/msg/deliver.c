@@ -54,12 +54,12 @@ bool pli_deliver_fits(const struct pli_request *recv, uint8_t form)
 }
 
 void pli_deliver_offer(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
-                       uint64_t size, uint64_t address, uint32_t pid, uint8_t form)
+                       uint64_t size, uint64_t address, uint32_t n_piece, uint8_t form)
 {
     if (pli_packed_differs(recv, form)) {
-        pli_packed_accept(recv, from, sender_req, size, address, pid, form);
+        pli_packed_accept(recv, from, sender_req, size, address, n_piece, form);
     } else {
-        pli_rndv_accept(recv, from, sender_req, size, address, pid);
+        pli_rndv_accept(recv, from, sender_req, size, address, n_piece);
     }
 }
 
@@ -100,7 +100,7 @@ static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pl
         pli_unexpected_hold(lane, cell->size + sizeof *p);
     } else {
         p->address = cell->word[1];
-        p->pid = (uint32_t)cell->word[2];
+        p->n_piece = (uint32_t)cell->word[2];
     }
     pli_unexpected_keep(p);
 }
@@ -156,7 +156,7 @@ void pli_deliver_unexpected(struct pli_request *recv, struct pli_unexpected *p)
     if (p->local != NULL) {
         pli_local_accept(recv, p);
     } else if (p->kind == PLI_MSG_RTS) {
-        pli_deliver_offer(recv, p->conn, p->remote, p->size, p->address, p->pid, p->form);
+        pli_deliver_offer(recv, p->conn, p->remote, p->size, p->address, p->n_piece, p->form);
     } else if (p->kind > PLI_MSG_RTS) {
         p->conn->ops->take(recv, p);
     } else {

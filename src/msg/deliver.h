@@ -23,7 +23,7 @@ void pli_deliver_deliver(struct pli_request *recv, const void *data, uint64_t si
 // The same, and the offer of a large message, for data of which a form is known: see packed.h.
 void pli_deliver_take(struct pli_request *recv, const void *data, uint64_t size, uint8_t form);
 void pli_deliver_offer(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
-                       uint64_t size, uint64_t address, uint32_t pid, uint8_t form);
+                       uint64_t size, uint64_t address, uint32_t n_piece, uint8_t form);
 
 // Whether data of that form may be read straight into the receive's buffer.
 bool pli_deliver_fits(const struct pli_request *recv, uint8_t form);

@@ -7,15 +7,16 @@
 #include "base/copy.h"
 #include "msg/lane.h"
 #include "msg/msg_wire.h"
+#include "msg/cma.h"
 #include "msg/packed.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "net/net.h"
 #include "obj/comm.h"
 #include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { LATE_NS = 1000000000 };
 
@@ -94,6 +95,13 @@ static inline __attribute__((always_inline)) bool issue_small(struct pli_request
     return true;
 }
 
+static inline void count(const struct pli_request *r, enum pli_stat_protocol p)
+{
+    if (__builtin_expect(r->lane->statistics != NULL, 0)) {
+        pli_statistics_hooks->sent(r, p);
+    }
+}
+
 // The same for a message that is acknowledged, or that may have to be converted: it is of a kind
 // that the shortest way of a receive does not look for.
 __attribute__((noinline)) static bool issue_long(struct pli_request *r)
@@ -101,6 +109,7 @@ __attribute__((noinline)) static bool issue_long(struct pli_request *r)
     if (!issue_small(r, true)) {
         return false;
     }
+    count(r, PLI_STAT_EAGER);
     if ((r->flags & PLI_REQ_SYNC) == 0) {
         pli_request_complete(r, PLI_OK);
     } else {
@@ -118,6 +127,7 @@ static bool issue_eager(struct pli_request *r)
     if (!issue_small(r, false)) {
         return false;
     }
+    count(r, PLI_STAT_EAGER);
     pli_request_complete(r, PLI_OK);
     return true;
 }
@@ -133,11 +143,10 @@ static bool issue_offer(struct pli_request *r)
     address(cell, r, PLI_MSG_RTS);
     cell->form = r->type->form;
     cell->word[0] = (uint64_t)(uintptr_t)r;
-    cell->word[1] =
-        r->type->is_dense ? (uint64_t)(uintptr_t)r->buf + (uint64_t)r->type->true_lb : 0;
-    cell->word[2] = (uint64_t)getpid();
+    pli_cma_offer(r, cell);
     pli_shm_publish(&r->conn->shm, cell, pos);
     pli_request_track(r);
+    count(r, PLI_STAT_RNDV);
     return true;
 }
 
@@ -163,6 +172,9 @@ static bool issue(struct pli_request *r, bool is_late)
 static void queue(struct pli_request *r)
 {
     struct pli_conn *c = r->conn;
+    if (r->lane->statistics != NULL) {
+        pli_statistics_hooks->stalled(r->lane);
+    }
     if (pli_list_is_empty(&c->stalled)) {
         pli_list_push(&r->lane->stalled, &c->stalled);
         pli_lane_wake(

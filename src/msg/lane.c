@@ -2,12 +2,14 @@
 // Opens lanes, finds connections, numbers endpoints.
 #include "msg/lane.h"
 
+#include "base/conf.h"
 #include "base/cpu.h"
 #include "boot/boot.h"
 #include "ckpt/freeze.h"
 #include "ckpt/freeze_hold.h"
 #include "msg/failure_hooks.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "net/net.h"
 #include "net/shm/other_job.h"
 #include "net/shm/shm_sleep.h"
@@ -24,6 +26,7 @@ static void freeze(bool is_leaving)
 {
     pli_handle_park(is_leaving);
     if (!is_leaving) {
+        atomic_fetch_add(&pli_statistics_n_checkpoint, 1);
         pli_shm_again(&pli_proc.boot->node);
         pli_lock_clone();
     }
@@ -119,6 +122,11 @@ static enum pli_err open_new(int index, struct pli_lane **out)
     pli_list_init(&l->stalled);
     pli_list_init(&l->pollers);
     pli_list_init(&l->tasks);
+    const struct pli_statistics_hooks *hooks = atomic_load(&pli_statistics_hooks);
+    pli_lane_set_fast(l);
+    if (hooks != NULL) {
+        hooks->open(l);
+    }
     err = open_nets(l);
     if (err != PLI_OK) {
         free(l);
@@ -154,6 +162,14 @@ PLI_START enum pli_err pli_lane_open(int index, struct pli_lane **out)
     pli_freeze_let();
     pthread_mutex_unlock(&guard);
     return err;
+}
+
+void pli_lane_set_fast(struct pli_lane *lane)
+{
+    uint64_t most = (uint64_t)pli_conf.eager_max;
+    lane->fast_end = lane->statistics != NULL   ? 0 // it counts nothing
+                     : most < PLI_SHM_BLOCK_MAX ? most + 1
+                                                : PLI_SHM_BLOCK_MAX + 1;
 }
 
 void pli_lane_defer(struct pli_lane *lane, struct pli_task *t)
@@ -269,6 +285,10 @@ static struct pli_conn *make_conn(struct pli_lane *lane, uint64_t key)
     c->next = lane->conns[key % lane->n_bucket];
     lane->conns[key % lane->n_bucket] = c;
     lane->n_conn++;
+    const struct pli_statistics_hooks *hooks = atomic_load(&pli_statistics_hooks);
+    if (hooks != NULL) {
+        hooks->connected(c);
+    }
     pli_failure_hooks->meet(c);
     return c;
 }

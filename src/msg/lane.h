@@ -20,6 +20,7 @@ struct pli_net_lane;
 struct pli_net_ops;
 struct pli_lane;
 struct pli_request;
+struct pli_statistics;
 
 // The connection to one lane of one process. Made at first contact. Guarded by the lane's lock.
 struct pli_conn {
@@ -40,6 +41,8 @@ struct pli_conn {
     struct pli_list open;    // offers and receives under way, see request.h
     struct pli_list barrier; // in `pending` for ever when all sends are to go by ops->start
     bool is_dead;
+    uint8_t memory;     // whether memory of the process may be read, 0: not tried; see cma.c
+    uint64_t memory_ns; // when that was last found
 };
 
 // Something that wants to be called while the lane is polled: a nonblocking collective, a network.
@@ -61,7 +64,9 @@ enum { PLI_LANE_CACHE = 32 };
 struct pli_lane {
     struct pli_lock lock;
     int index;
-    uint64_t proc; // my process id
+    uint64_t proc;                     // my process id
+    uint64_t fast_end;                 // messages below this size may take the shortest way
+    struct pli_statistics *statistics; // NULL: no tool asks for counts
     struct pli_shm shm;
     struct pli_conn *cache[PLI_LANE_CACHE]; // by low bits of the key
     struct pli_conn **conns;                // hash table, chained
@@ -128,6 +133,10 @@ static inline void pli_lane_wake(struct pli_lane *lane)
         }
     }
 }
+
+// Find fast_end again: setting eager_max has changed, or counting has begun or ended. Context: lane
+// locked.
+void pli_lane_set_fast(struct pli_lane *lane);
 
 // Leave a task to the thread that polls the lane. Context: lane locked.
 void pli_lane_defer(struct pli_lane *lane, struct pli_task *t);

@@ -12,6 +12,7 @@
 #include "msg/packed.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "msg/msg_wire.h"
 #include "obj/cursor.h"
 #include "obj/datatype.h"
@@ -98,11 +99,18 @@ enum pli_err pli_local_start(struct pli_request *send, struct pli_endpoint *to)
         pli_lock_drop(&lane->lock); // no other thread can find the receive now
         pli_local_copy(send, recv);
         pli_lock_take(&lane->lock);
+        if (lane->statistics != NULL) {
+            recv->conn = NULL;
+            pli_statistics_hooks->one_copy(recv);
+        }
         pli_request_complete(recv, result_of(recv));
     } else {
         is_done = send->size <= (uint64_t)pli_conf.self_eager_max &&
                   (send->flags & PLI_REQ_SYNC) == 0 && !lane->is_full;
         keep(send, to);
+    }
+    if (lane->statistics != NULL) {
+        pli_statistics_hooks->sent(send, recv == NULL && is_done ? PLI_STAT_EAGER : PLI_STAT_RNDV);
     }
     if (is_done) {
         pli_request_complete(send, PLI_OK);
@@ -118,6 +126,10 @@ void pli_local_accept(struct pli_request *recv, struct pli_unexpected *p)
         convert(send, recv);
     } else {
         pli_local_copy(send, recv);
+        if (recv->lane->statistics != NULL) {
+            recv->conn = NULL;
+            pli_statistics_hooks->one_copy(recv);
+        }
         pli_request_complete(recv, result_of(recv));
     }
     pli_request_complete(send, PLI_OK);

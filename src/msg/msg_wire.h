@@ -9,7 +9,8 @@ enum pli_msg_kind {
     PLI_MSG_EAGER,      // matched; data inline, or word[0] = block
     PLI_MSG_SYNC,       // matched; word[0] = sender's request or 0: it wants no answer, then data
                         // inline or word[1] = block
-    PLI_MSG_RTS,        // matched; word[0] = sender's request, word[1] = address, word[2] = pid
+    PLI_MSG_RTS,        // matched; word[0] = sender's request, word[1] = address of the data, 0: it
+                        // may not be read; word[2] = pieces; several: word[1] is that of their list
     PLI_MSG_CTS,        // word[0] = sender's request, word[1] = receiver's, word[2] = bytes wanted
     PLI_MSG_DATA,       // word[0] = receiver's request, word[1] = block, word[2] = offset
     PLI_MSG_FIN,        // word[0] = sender's request: all was read
@@ -52,6 +53,9 @@ enum pli_msg_kind {
     PLI_MSG_UCX_LEAVE,   // over TCP; I sent word[0] messages by UCX; all else comes over TCP
     PLI_MSG_UCX_LEFT,    // over TCP; I have all of yours, and nothing is under way here
     PLI_MSG_UCX_READY,   // over TCP; I have read your address, and all before it
+    // Between processes of a host, see cma.h.
+    PLI_MSG_HELP_WRITE, // word[0] = sender's request, word[1] = block with a struct pli_copy_job
+    PLI_MSG_WRITTEN,    // word[0] = receiver's request, word[1] = 1: all is there, 0: not all
     PLI_N_WIRE
 };
 

@@ -2,7 +2,6 @@
 // Sends and receives, blocking, nonblocking and persistent.
 #include "msg/p2p.h"
 
-#include "base/conf.h"
 #include "msg/deliver.h"
 #include "msg/eager.h"
 #include "msg/endpoint.h"
@@ -15,6 +14,7 @@
 #include "msg/probe.h"
 #include "msg/progress.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "msg/unexpected.h"
 #include "net/net.h"
 #include "obj/comm_hint.h"
@@ -125,7 +125,13 @@ static inline enum pli_err start_recv(struct pli_request *r, int source)
     }
     r->state |= PLI_REQ_POSTED;
     bool is_first = pli_comm_hint_is_unordered(r->comm);
-    return pli_match_post(m, &r->item, is_first) ? PLI_OK : no_memory();
+    if (!pli_match_post(m, &r->item, is_first)) {
+        return no_memory();
+    }
+    if (__builtin_expect(r->lane->statistics != NULL, 0)) {
+        pli_statistics_hooks->posted(r->comm->ep);
+    }
+    return PLI_OK;
 }
 
 // Where operations may be withdrawn, the other side may name them longer than the call lasts: they
@@ -175,8 +181,8 @@ enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_dataty
     uint64_t size = (uint64_t)count * (uint64_t)type->size;
     uint64_t context = comm->context | (uint64_t)chan;
     pli_lock_take(&lane->lock);
-    if (size <= (uint64_t)pli_conf.eager_max && size <= PLI_SHM_BLOCK_MAX && type->is_dense &&
-        flags == 0 && !pli_packed_is_external(type, comm, context)) {
+    if (size < lane->fast_end && type->is_dense && flags == 0 &&
+        !pli_packed_is_external(type, comm, context)) {
         struct pli_id to = pli_group_at(comm->remote, dest);
         if (!pli_lane_is_own(lane, to) &&
             pli_fastpath_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag, context,

@@ -99,7 +99,7 @@ static void arrived(struct pli_request_child *c)
 }
 
 void pli_packed_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
-                       uint64_t size, uint64_t address, uint32_t pid, uint8_t form)
+                       uint64_t size, uint64_t address, uint32_t n_piece, uint8_t form)
 {
     struct staged_recv *d = malloc(sizeof *d + size);
     if (d == NULL) {
@@ -120,5 +120,5 @@ void pli_packed_accept(struct pli_request *recv, struct pli_conn *from, uint64_t
     d->child.done = arrived;
     d->recv = recv;
     d->form = form;
-    pli_rndv_accept(r, from, sender_req, size, address, pid);
+    pli_rndv_accept(r, from, sender_req, size, address, n_piece);
 }

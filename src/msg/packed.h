@@ -53,7 +53,7 @@ void pli_packed_take(struct pli_request *recv, const void *data, uint64_t size, 
 
 // Accept a large one that was offered: as pli_rndv_accept. Context: lane locked.
 void pli_packed_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
-                       uint64_t size, uint64_t address, uint32_t pid, uint8_t form)
+                       uint64_t size, uint64_t address, uint32_t n_piece, uint8_t form)
     __attribute__((cold));
 
 #endif

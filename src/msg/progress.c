@@ -2,6 +2,7 @@
 // Polls the lanes until what is waited for is done: look, give way, sleep.
 #include "msg/progress.h"
 
+#include "base/clock.h"
 #include "base/conf.h"
 #include "base/cpu.h"
 #include "base/fault.h"
@@ -11,9 +12,11 @@
 #include "msg/external32.h"
 #include "msg/failure_hooks.h"
 #include "msg/msg_wire.h"
+#include "msg/placement.h"
 #include "msg/progress_thread.h"
 #include "msg/request.h"
 #include "msg/rndv.h"
+#include "msg/statistics_hooks.h"
 #include "msg/wait_record.h"
 #include "net/net.h"
 #include "net/shm/shm_sleep.h"
@@ -30,6 +33,9 @@ enum {
     STALL_NS = 1000000,  // sleep with something to push: look again after this
     OTHERS_EVERY = 16,   // looks between two at other lanes
     PATIENCE = 3,        // tests in a row without a result before the core is left to others
+    CLOSE_NS = 50,       // tests in a loop may differ by this and by half
+    CLOSE_GROWS = 8192,  // and the time between two grows by this part with each
+    COMPUTE_NS = 50000,  // a program that computes between tests gives way after so long
     TESTS = 256,         // the same where every rank has a core: some 10 us
     IDLE_EVERY = 1024,   // tests without a result between two at lanes of threads not in MPI
     IDLE_NS = 2000000,   // sleep: then lanes of threads that are not in MPI are driven too
@@ -278,25 +284,48 @@ static int poll_orphans(const struct pli_waiter *w)
     return n;
 }
 
-// A program that asks again and again waits: where ranks share cores, what it waits for may need
-// this one. Those that ask now and then while they compute find something, or ask once.
-static void give_way_after(uint32_t n_empty)
+// Whether the program does nothing but test: the last two tests follow each other as closely as
+// ever two did. What is taken for close grows slowly, for a loop whose tests take longer.
+static bool is_testing_only(uint64_t now)
 {
-    if (__builtin_expect(pli_lane_is_oversubscribed(), 0)) {
-        if (n_empty >= PATIENCE) {
-            pli_cpu_rest();
+    static _Thread_local uint64_t last_ns, closest_ns = UINT64_MAX / 4;
+    uint64_t gap = now - last_ns;
+    last_ns = now;
+    closest_ns += closest_ns / CLOSE_GROWS;
+    closest_ns = gap < closest_ns ? gap : closest_ns;
+    return gap < 2 * closest_ns + CLOSE_NS;
+}
+
+// A program that asks again and again waits: where ranks share cores, what it waits for may need
+// this one. Those that ask now and then while they compute find something, or ask once, or have
+// done something since they last asked; these give way now and then only.
+static void give_way_after(struct pli_lane *lane, uint32_t n_empty, bool is_loop)
+{
+    static _Thread_local uint64_t way_ns; // when it last gave way
+    if (__builtin_expect(!pli_lane_is_oversubscribed(), 1)) {
+        if (__builtin_expect(n_empty % TESTS == TESTS - 1, 0)) {
+            pli_placement_check(lane);
+            pli_cpu_give_way(); // another job may be here, or even the rank that it waits for
         }
-    } else if (__builtin_expect(n_empty % TESTS == TESTS - 1, 0)) {
-        pli_cpu_give_way(); // another job may be on this core, or even the rank that it waits for
+        return;
+    }
+    uint64_t now = pli_clock_ns();
+    is_loop = is_testing_only(now) || is_loop;
+    if (n_empty >= PATIENCE && (is_loop || now - way_ns > COMPUTE_NS)) {
+        pli_cpu_rest();
+        way_ns = pli_clock_ns();
+        is_testing_only(way_ns); // the next test follows this
     }
 }
 
-int pli_progress_test(struct pli_lane *lane)
+static int test(struct pli_lane *lane, bool is_loop)
 {
     static _Thread_local uint32_t n_test, n_empty; // that found nothing; in a row
     int n = pli_progress_once(lane);
     n_empty = n > 0 ? 0 : n_empty + 1;
-    give_way_after(n_empty);
+    if (n == 0) {
+        give_way_after(lane, n_empty, is_loop);
+    }
     if (n > 0 || !has_others()) {
         return n;
     }
@@ -305,6 +334,16 @@ int pli_progress_test(struct pli_lane *lane)
     return n_test % IDLE_EVERY == 0     ? poll_idle(lane)
            : n_test % OTHERS_EVERY == 0 ? poll_orphans(&w)
                                         : 0;
+}
+
+int pli_progress_test(struct pli_lane *lane)
+{
+    return test(lane, false);
+}
+
+int pli_progress_test_memory(struct pli_lane *lane)
+{
+    return test(lane, true);
 }
 
 void pli_progress_announce(struct pli_waiter *w, uint8_t lanes)
@@ -444,8 +483,13 @@ __attribute__((cold)) static void sleep_at(struct pli_waiter *w, uint64_t time_n
 
 void pli_progress_sleep(struct pli_waiter *w, uint64_t time_ns)
 {
+    bool is_counted = pli_statistics_is_on();
+    uint64_t since_ns = is_counted ? pli_clock_ns() : 0;
     sleep_at(w, time_ns);
     retract(w);
+    if (is_counted) {
+        pli_statistics_hooks->slept(w->lane, since_ns);
+    }
 }
 
 static void forget_record(struct pli_waiter *w)
@@ -486,6 +530,9 @@ void pli_progress_end(struct pli_waiter *w)
         w->is_counted = false;
         atomic_fetch_sub_explicit(&w->lane->n_wait, 1, memory_order_relaxed);
     }
+    if (__builtin_expect(w->begin_ns != 0, 0)) {
+        pli_statistics_hooks->wait_ends(w);
+    }
 }
 
 static uint32_t look_cost(const struct pli_waiter *w)
@@ -520,6 +567,9 @@ static void count_idle(struct pli_waiter *w, uint32_t spins)
 void pli_progress_step(struct pli_waiter *w)
 {
     uint32_t spins = looks(w);
+    if (pli_statistics_is_on() && w->begin_ns == 0) {
+        pli_statistics_hooks->wait_begins(w);
+    }
     if (pli_progress_once(w->lane) > 0) {
         w->n_idle = 0;
         w->n_nap = 0;
@@ -534,7 +584,12 @@ void pli_progress_step(struct pli_waiter *w)
     }
     if (w->n_idle < spins) {
         pli_cpu_relax();
-    } else if (w->n_idle >= spins + yields(w) || !pli_cpu_give_way()) {
+        return;
+    }
+    if (w->n_idle <= spins + 1) { // it has looked in vain
+        pli_placement_check(w->lane);
+    }
+    if (w->n_idle >= spins + yields(w) || !pli_cpu_give_way()) {
         go_to_sleep(w);
     }
 }

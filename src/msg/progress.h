@@ -21,6 +21,10 @@ int pli_progress_once(struct pli_lane *lane);
 // so that a program may wait by testing. Context: no lock held.
 int pli_progress_test(struct pli_lane *lane);
 
+// The same for calls that look at memory of the program, some of them without a test: such a
+// program is always taken for one that waits. Context: no lock held.
+int pli_progress_test_memory(struct pli_lane *lane);
+
 // How far a waiting loop has come: looking, giving way, sleeping.
 struct pli_waiter {
     struct pli_lane *lane;
@@ -35,8 +39,10 @@ struct pli_waiter {
     bool has_row;               // in the row of the process
     uint8_t n_slot;             // and, if not 0, behind that number among its lane's threads
     bool is_far; // waits for another machine: looking in haste would only keep others from work
-    bool is_restless; // waits for more than this lane: sleep in short naps only
-    uint32_t n_nap;   // short sleeps in a row without an event
+    bool is_restless;  // waits for more than this lane: sleep in short naps only
+    uint32_t n_nap;    // short sleeps in a row without an event
+    uint64_t begin_ns; // when it began, if waits are counted
+    int64_t context;   // and of which communicator
     // For the record a long sleep leaves; all may be empty.
     const struct pli_request *request; // the request waited for, or one of them
     uint32_t n_request;                // how many

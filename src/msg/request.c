@@ -6,6 +6,7 @@
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/unexpected.h"
+#include "msg/statistics_hooks.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/status.h"
@@ -147,6 +148,9 @@ void pli_request_complete(struct pli_request *r, enum pli_err err)
 {
     struct pli_lane *lane = r->lane;
     r->err = (int16_t)err;
+    if (__builtin_expect(lane->statistics != NULL, 0)) {
+        pli_statistics_hooks->done(r);
+    }
     if (__builtin_expect(r->state & PLI_REQ_FREED, 0)) {
         r->link.next = (struct pli_list *)lane->dead;
         lane->dead = r; // what it holds may need the lock we have

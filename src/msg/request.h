@@ -12,6 +12,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+struct iovec;
 struct pli_comm;
 struct pli_conn;
 struct pli_cursor;
@@ -57,6 +58,7 @@ enum pli_request_state {
     PLI_REQ_ASKED = 64,      // a send over a network whose data the receiver has asked for
     PLI_REQ_OPEN = 128,      // in the list of its conn, see failure.h
     PLI_REQ_WITHDRAWN = 256, // withdrawn, but the other side may still name it
+    PLI_REQ_COPY = 512,      // a receive whose copy is measured: copy_select.h
 };
 
 struct pli_request {
@@ -75,12 +77,15 @@ struct pli_request {
     struct pli_datatype *type;
     uint64_t size; // of the data: what is sent, or the room to receive
     // third line
-    struct pli_conn *conn;     // to or from the peer
-    uint64_t remote;           // the other side's request
-    uint64_t moved;            // bytes so far
-    struct pli_cursor *cursor; // where a transfer in pieces is, for layouts with holes
-    struct pli_list link;      // in one list of its conn or lane
-    int32_t source, tag;       // of the message received; a send: source is the rank it goes to
+    struct pli_conn *conn;         // to or from the peer
+    uint64_t remote;               // the other side's request
+    uint64_t moved;                // bytes so far
+    union {                        // of layouts with holes, from malloc or NULL
+        struct pli_cursor *cursor; // where a transfer in pieces is
+        struct iovec *pieces;      // an offer: where the data is, until the receiver answers
+    };
+    struct pli_list link; // in one list of its conn or lane
+    int32_t source, tag;  // of the message received; a send: source is the rank it goes to
     union {
         uint64_t bytes; // received; a truncated message's full size
         void *ext;      // generalized, partitioned, collective requests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves large messages: the receiver asks, the sender copies the data to its blocks while the
-// receiver empties them, both cores copying at once; or the receiver reads the sender's memory.
+// receiver empties them, both cores copying at once; or it is copied once: cma.c.
 #include "msg/rndv.h"
 
 #include "base/conf.h"
@@ -9,7 +9,10 @@
 #include "net/shm/other_job.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "msg/coop_copy.h"
+#include "msg/cma.h"
+#include "msg/copy_select.h"
 #include "msg/eager.h"
 #include "msg/msg_wire.h"
 #include "msg/endpoint.h"
@@ -18,38 +21,8 @@
 #include "obj/cursor.h"
 #include "obj/datatype.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-
-// Whether this process may read its peers' memory: found out at the first try.
-static _Atomic int cma_refused;
-
-static bool wants_cma(void)
-{
-    return pli_conf.shm_copy[0] == 'c' && !cma_refused;
-}
-
-// Read all of the message from the sender's memory. False: the kernel does not allow it.
-static bool read_remote(struct pli_request *recv, uint64_t want, uint64_t address, uint32_t pid)
-{
-    char *to = (char *)recv->buf + recv->type->true_lb;
-    uint64_t done = 0;
-    while (done < want) {
-        struct iovec local = { to + done, want - done };
-        struct iovec remote = { (void *)(uintptr_t)(address + done), want - done };
-        ssize_t n = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
-        if (n <= 0) {
-            pli_log(PLI_INFO, "shm: cannot read another process's memory (%s); copying instead",
-                    strerror(errno));
-            cma_refused = 1;
-            return false;
-        }
-        done += (uint64_t)n;
-    }
-    return true;
-}
 
 // A cursor for a transfer in pieces; dense layouts need none.
 bool pli_rndv_make_cursor(struct pli_request *r)
@@ -75,11 +48,14 @@ void pli_rndv_end_receive(struct pli_request *recv)
 {
     pli_request_untrack(recv);
     pli_rndv_drop_cursor(recv);
+    if ((recv->state & PLI_REQ_COPY) != 0) {
+        pli_copy_select_end(recv);
+    }
     pli_request_complete(recv, recv->bytes > recv->size ? PLI_ERR_TRUNC : PLI_OK);
 }
 
 void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
-                     uint64_t size, uint64_t address, uint32_t pid)
+                     uint64_t size, uint64_t address, uint32_t n_piece)
 {
     recv->bytes = size;
     recv->moved = 0;
@@ -89,7 +65,7 @@ void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t s
         pli_request_complete(recv, from->ops->fate(from, true, false)); // only the offer has come
         return;
     }
-    from->ops->accept(recv, from, size < recv->size ? size : recv->size, address, pid);
+    from->ops->accept(recv, from, size < recv->size ? size : recv->size, address, n_piece);
 }
 
 static void note(struct pli_conn *to, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
@@ -97,26 +73,10 @@ static void note(struct pli_conn *to, int kind, uint64_t w0, uint64_t w1, uint64
     pli_eager_note(to, kind, (const uint64_t[3]){ w0, w1, w2 });
 }
 
-void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint64_t want,
-                          uint64_t address, uint32_t pid)
+// The data comes through blocks of the sender.
+static void accept_blocks(struct pli_request *recv, struct pli_conn *from, uint64_t want)
 {
     uint64_t sender_req = recv->remote;
-    if (pli_lane_is_within(recv->lane, from)) { // one copy, any layout
-        const struct pli_request *send = (const struct pli_request *)(uintptr_t)sender_req;
-        if (pli_coop_copy_is_worth(send, recv) && pli_coop_copy_copy(send, recv, from)) {
-            return;
-        }
-        pli_local_copy(send, recv);
-        note(from, PLI_MSG_FIN, sender_req, 0, 0);
-        pli_rndv_end_receive(recv);
-        return;
-    }
-    if (wants_cma() && address != 0 && recv->type->is_dense &&
-        read_remote(recv, want, address, pid)) {
-        note(from, PLI_MSG_FIN, sender_req, 0, 0);
-        pli_rndv_end_receive(recv);
-        return;
-    }
     if (!pli_rndv_make_cursor(recv)) {
         note(from, PLI_MSG_CTS, sender_req, 0, 0);
         pli_request_complete(recv, PLI_ERR_NOMEM);
@@ -127,6 +87,35 @@ void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint6
         pli_request_track(recv);
     } else {
         pli_rndv_end_receive(recv);
+    }
+}
+
+void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint64_t want,
+                          uint64_t address, uint32_t n_piece)
+{
+    uint64_t sender_req = recv->remote;
+    if (pli_lane_is_within(recv->lane, from)) { // one copy, any layout
+        const struct pli_request *send = (const struct pli_request *)(uintptr_t)sender_req;
+        if (recv->lane->statistics != NULL) {
+            pli_statistics_hooks->one_copy(recv);
+        }
+        if (pli_coop_copy_is_worth(send, recv) && pli_coop_copy_copy(send, recv, from)) {
+            return;
+        }
+        pli_local_copy(send, recv);
+        note(from, PLI_MSG_FIN, sender_req, 0, 0);
+        pli_rndv_end_receive(recv);
+        return;
+    }
+    enum pli_cma_result result = pli_cma_accept(recv, from, want, address, n_piece);
+    if (result != PLI_CMA_FAILED && recv->lane->statistics != NULL) {
+        pli_statistics_hooks->one_copy(recv);
+    }
+    if (result == PLI_CMA_DONE) {
+        note(from, PLI_MSG_FIN, sender_req, 0, 0);
+        pli_rndv_end_receive(recv);
+    } else if (result == PLI_CMA_FAILED) {
+        accept_blocks(recv, from, want);
     }
 }
 
@@ -151,6 +140,7 @@ static void begin_stream(struct pli_request *send, uint64_t receiver_req, uint64
         return; // the receiver is told of the same failure
     }
     pli_request_untrack(send);
+    pli_rndv_drop_cursor(send); // the list of pieces that was offered
     if (want == 0) {
         pli_rndv_end_send(send);
         return;
@@ -291,6 +281,7 @@ void pli_rndv_unsent(struct pli_request *send, bool is_forgotten)
     send->state &= (uint16_t)~PLI_REQ_CANCELLING;
     if (is_forgotten) {
         pli_request_untrack(send);
+        pli_rndv_drop_cursor(send);
         send->state |= send->err == PLI_OK ? PLI_REQ_CANCELLED : 0; // else it was withdrawn
         pli_request_complete(send, (enum pli_err)send->err);
     } else if (send->state & PLI_REQ_MATCHED) {
@@ -315,6 +306,30 @@ static void hand_over(struct pli_lane *lane, const struct pli_shm_cell *cell)
     pli_log(PLI_ERROR, "unknown message of kind %d from process %u", cell->kind, cell->src_proc);
 }
 
+// The receiver asks for help. The request waits for its word, which comes after this.
+static void help_write(struct pli_lane *lane, struct pli_request *send, uint64_t where)
+{
+    uint64_t recv;
+    struct pli_conn *to = send->conn;
+    enum pli_cma_result result = pli_cma_help(lane, to, where, &recv);
+    if (result == PLI_CMA_DONE) {
+        pli_rndv_end_send(send);
+    }
+    if (result != PLI_CMA_UNDER_WAY) {
+        note(to, PLI_MSG_WRITTEN, recv, result == PLI_CMA_DONE, 0);
+    }
+}
+
+// The sender has copied the last part.
+static void written(struct pli_request *recv, bool is_good)
+{
+    if (is_good) {
+        pli_rndv_end_receive(recv);
+    } else {
+        accept_blocks(recv, recv->conn, recv->bytes < recv->size ? recv->bytes : recv->size);
+    }
+}
+
 void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_request *send = (struct pli_request *)(uintptr_t)cell->word[0];
@@ -334,6 +349,12 @@ void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
         break;
     case PLI_MSG_COPY_DONE:
         pli_rndv_end_receive((struct pli_request *)(uintptr_t)cell->word[0]);
+        break;
+    case PLI_MSG_HELP_WRITE:
+        help_write(lane, send, cell->word[1]);
+        break;
+    case PLI_MSG_WRITTEN:
+        written((struct pli_request *)(uintptr_t)cell->word[0], cell->word[1] != 0);
         break;
     case PLI_MSG_UNSEND:
         pli_rndv_forget(lane, sender_of(lane, cell), cell->word[0], (uint32_t)cell->word[1]);

@@ -15,10 +15,10 @@ struct pli_shm_cell;
 
 // A receive takes an offer.
 void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
-                     uint64_t size, uint64_t address, uint32_t pid);
+                     uint64_t size, uint64_t address, uint32_t n_piece);
 // The same from a process that shares memory with this one: the slot of the transport table.
 void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint64_t want,
-                          uint64_t address, uint32_t pid);
+                          uint64_t address, uint32_t n_piece);
 void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell); // CTS, DATA, FIN, ...
 void pli_rndv_end_send(struct pli_request *send);                           // all was copied
 int pli_rndv_push(struct pli_lane *lane);       // send pieces of all messages under way; how many

@@ -7,6 +7,7 @@
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/msg_wire.h"
+#include "msg/statistics_hooks.h"
 #include "net/net.h"
 
 #include <stdlib.h>
@@ -16,6 +17,9 @@
 void pli_unexpected_hold(struct pli_lane *lane, size_t more)
 {
     lane->held += more;
+    if (__builtin_expect(lane->statistics != NULL, 0)) {
+        pli_statistics_hooks->held(lane);
+    }
     if (lane->held > (size_t)pli_conf.unexpected_max && !lane->is_full) {
         lane->is_full = true;
         atomic_store_explicit(&lane->shm.box->is_full, 1, memory_order_relaxed);
@@ -59,6 +63,9 @@ void pli_unexpected_keep(struct pli_unexpected *p)
     if (!pli_match_keep(&p->ep->match, &p->item)) {
         pli_log(PLI_ERROR, "no memory to keep an unexpected message");
         abort();
+    }
+    if (__builtin_expect(p->ep->lane->statistics != NULL, 0)) {
+        pli_statistics_hooks->kept(p);
     }
     pli_lane_wake(p->ep->lane); // a probe of another thread may sleep for it
 }

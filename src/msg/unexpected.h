@@ -26,11 +26,14 @@ struct pli_unexpected {
     uint64_t remote;           // the sender's request in its process
     uint64_t address;          // RTS: where the data is in the sender, 0: not in one piece
     uint64_t size;             // of the message
-    uint32_t pid;              // RTS: of the sender
-    uint8_t kind;              // enum pli_msg_kind
-    uint8_t form;              // enum pli_form of the data
-    bool is_external;          // the data is in external32
-    unsigned char data[];      // eager: all of it
+    union {
+        uint32_t n_piece; // RTS: in how many pieces it is at the sender, see msg_wire.h
+        uint32_t sender;  // of a message through the agent
+    };
+    uint8_t kind;         // enum pli_msg_kind
+    uint8_t form;         // enum pli_form of the data
+    bool is_external;     // the data is in external32
+    unsigned char data[]; // eager: all of it
 };
 
 // What MPI_Mprobe hands out.

@@ -2,6 +2,7 @@
 // Writes this process's record into its row of the node's memory.
 #include "msg/wait_record.h"
 
+#include "base/call_site.h"
 #include "boot/boot.h"
 #include "boot/wait_record_wire.h"
 #include "msg/endpoint.h"
@@ -12,8 +13,6 @@
 #include "net/shm/shm_wire.h"
 #include "obj/comm.h"
 
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,36 +20,6 @@
 static struct pli_node_row *my_row(void)
 {
     return &pli_proc.boot->node.rows[pli_proc.boot->row];
-}
-
-// Whether an address lies in this library, or in that of the Fortran interfaces, which calls it for
-// the program.
-static bool is_of_mpi(const void *address, const void *our_base)
-{
-    Dl_info it;
-    return dladdr(address, &it) != 0 &&
-           (it.dli_fbase == our_base ||
-            (it.dli_fname != NULL && strstr(it.dli_fname, "/libpliant_mpifort.so") != NULL));
-}
-
-// Where the program called MPI: the first return address outside this library.
-static uint64_t call_site(void)
-{
-    void *frames[32];
-    Dl_info us;
-    int n = backtrace(frames, 32);
-    if (dladdr((void *)(uintptr_t)my_row, &us) == 0) {
-        return 0;
-    }
-    bool is_inside = false; // an interceptor of backtrace itself may come first
-    for (int i = 0; i < n; i++) {
-        bool is_us = is_of_mpi(frames[i], us.dli_fbase);
-        if (is_inside && !is_us) {
-            return (uint64_t)(uintptr_t)frames[i];
-        }
-        is_inside = is_inside || is_us;
-    }
-    return 0; // linked into the program: the frames cannot be told apart
 }
 
 // The unexpected messages, those of the same communicator first.
@@ -180,7 +149,7 @@ void pli_wait_record_write(struct pli_waiter *w)
     struct pli_node_row *row = my_row();
     const struct pli_comm *comm = comm_of(w);
     uint32_t ep = comm != NULL ? comm->ep->id.ep : 0;
-    uint64_t site = call_site();
+    uint64_t site = pli_call_site();
     uint32_t what = PLI_NODE_WAIT_OTHER;
     bool is_none = false;
     forget_parent();

@@ -33,13 +33,13 @@ void pli_net_no_retry(struct pli_conn *c)
 }
 
 void pli_net_no_accept(struct pli_request *recv, struct pli_conn *from, uint64_t want,
-                       uint64_t address, uint32_t pid)
+                       uint64_t address, uint32_t n_piece)
 {
     (void)recv;
     (void)from;
     (void)want;
     (void)address;
-    (void)pid;
+    (void)n_piece;
     pli_log(PLI_ERROR, "a large message was offered by a transport that offers none");
     abort(); // the receive would wait for ever
 }
@@ -112,7 +112,15 @@ static bool sleep_none(struct pli_net_lane *const nets[], int n, int wakes, uint
     return false;
 }
 
+static int peer_processor_none(struct pli_net_lane *net, uint32_t *index_out)
+{
+    (void)net;
+    (void)index_out;
+    return -1;
+}
+
 static const struct pli_net_lane_ops none_ops = {
+    .peer_processor = peer_processor_none,
     .sleeps_by = PLI_SHM_BY_FUTEX,
     .look_cost = 1,
     .poll = poll_none,

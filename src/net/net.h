@@ -47,7 +47,7 @@ struct pli_net_ops {
 
     // Receiving. A large message was offered and its receive is known: fetch `want` bytes of it.
     void (*accept)(struct pli_request *recv, struct pli_conn *from, uint64_t want, uint64_t address,
-                   uint32_t pid);
+                   uint32_t n_piece);
     // A kept message of a kind that only this transport knows meets its receive.
     void (*take)(struct pli_request *recv, struct pli_unexpected *p);
     // A cell of such a kind came. False: it is not one of this transport's.
@@ -79,6 +79,9 @@ struct pli_net_lane_ops {
     void (*bye)(struct pli_net_lane *net);                // tell the peers that this process leaves
     bool (*has_unsent)(struct pli_net_lane *net);         // something is still to go out
     bool (*is_busy)(struct pli_net_lane *net);            // it has to be polled: no long sleep
+    // The processor that the process runs on from which messages come now, and its index in the
+    // job; -1: it has another kernel, or that is not known. Context: no lock held.
+    int (*peer_processor)(struct pli_net_lane *net, uint32_t *index_out);
 
     // Sleeping. Context: no lock held.
     void (*arm)(struct pli_net_lane *net); // a thread will sleep: have all descriptors wake it
@@ -108,7 +111,7 @@ void pli_net_no_finalize(void);
 void pli_net_no_close(bool is_over);
 void pli_net_no_retry(struct pli_conn *c);
 void pli_net_no_accept(struct pli_request *recv, struct pli_conn *from, uint64_t want,
-                       uint64_t address, uint32_t pid);
+                       uint64_t address, uint32_t n_piece);
 void pli_net_no_take(struct pli_request *recv, struct pli_unexpected *p);
 bool pli_net_no_cell(struct pli_lane *lane, const struct pli_shm_cell *cell);
 void pli_net_no_fail(struct pli_conn *c, bool has_died);

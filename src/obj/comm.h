@@ -68,6 +68,11 @@ struct pli_comm {
     uint32_t n_agreed;        // and those whose results are known; guarded by the lane's lock
     _Atomic uint32_t n_begun; // collectives, where an error reports a resize
     _Atomic int is_left;      // enum pli_comm_left, in the same case
+    // Messages of the program, while a tool asks; guarded by the endpoint's lane.
+    struct {
+        uint64_t sent, sent_bytes, received, received_bytes;
+        _Atomic uint64_t collectives;
+    } traffic;
     char name[MPI_MAX_OBJECT_NAME];
 };
 

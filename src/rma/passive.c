@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks are words beside the memory: near members change them, and ask the owner only when another
-// member holds the lock; the owner changes them for far ones.
+// Locks are words beside the memory, or in shared memory where that is not shared: members of the
+// host change them, and ask the owner only when another member holds the lock; the owner changes
+// them for others.
 #include "rma/passive.h"
 
 #include "ft/failure.h"
@@ -112,7 +113,7 @@ static enum pli_err acquire(struct pli_win *w, int rank, int hold)
 {
     struct pli_win_peer *p = &w->peers[rank];
     struct question q;
-    if (p->is_near && pli_region_lock_try(p->guard, w->comm->rank, hold)) {
+    if (p->guard != NULL && pli_region_lock_try(p->guard, w->comm->rank, hold)) {
         struct pli_win_lock_reply r = { .n_lost = atomic_load_explicit(&p->guard->n_lost,
                                                                        memory_order_relaxed) };
         if (__builtin_expect(r.n_lost == p->n_lost, 1)) {
@@ -151,6 +152,15 @@ static enum pli_err release_near(struct pli_win *w, int rank, int hold)
     }
     struct pli_win_lock_msg m = { PLI_WIN_LOCK_FREE, (uint16_t)hold, 0 };
     return pli_region_tell(w->region, rank, &m, sizeof m);
+}
+
+// Messages to one whose memory is not shared are dealt with before.
+static enum pli_err release_guarded(struct pli_win *w, int rank, int hold)
+{
+    bool is_near = w->peers[rank].is_near;
+    enum pli_err err = is_near ? PLI_OK : pli_win_flush(w, rank, "MPI_Win_unlock");
+    enum pli_err released = release_near(w, rank, hold);
+    return err == PLI_OK ? released : err;
 }
 
 enum pli_err pli_passive_lock(int type, int rank, int assert, struct pli_win *w)
@@ -209,9 +219,9 @@ enum pli_err pli_passive_unlock(int rank, struct pli_win *w)
                         "%s is not locked at rank %d: MPI_Win_lock must come before",
                         pli_win_say(w), rank);
     }
-    err = p->is_unchecked ? pli_win_flush(w, rank, "MPI_Win_unlock")
-          : p->is_near    ? release_near(w, rank, p->hold)
-                          : release_far(w, rank, p->hold);
+    err = p->is_unchecked    ? pli_win_flush(w, rank, "MPI_Win_unlock")
+          : p->guard != NULL ? release_guarded(w, rank, p->hold)
+                             : release_far(w, rank, p->hold);
     pli_lock_take(&w->lock);
     p->hold = 0;
     if (--w->n_hold == 0) {
@@ -232,7 +242,8 @@ static void note_shared(struct pli_win_peer *p)
 static bool must_ask(struct pli_win *w, int rank)
 {
     struct pli_win_peer *p = &w->peers[rank];
-    bool is_mine = p->is_near && pli_region_lock_try(p->guard, w->comm->rank, PLI_HOLD_SHARED);
+    bool is_mine =
+        p->guard != NULL && pli_region_lock_try(p->guard, w->comm->rank, PLI_HOLD_SHARED);
     if (is_mine) {
         note_shared(p);
     }
@@ -242,7 +253,7 @@ static bool must_ask(struct pli_win *w, int rank)
 static bool is_far_held(struct pli_win *w, int rank)
 {
     struct pli_win_peer *p = &w->peers[rank];
-    bool is = p->hold != 0 && !p->is_near;
+    bool is = p->hold != 0 && p->guard == NULL;
     if (is) {
         p->hold = 0;
     }
@@ -255,7 +266,7 @@ static enum pli_err release_all(struct pli_win *w)
     enum pli_err err = ask_all(w, PLI_WIN_UNLOCK, PLI_HOLD_SHARED, is_far_held, NULL);
     for (int i = 0; i < w->comm->size; i++) {
         if (w->peers[i].hold != 0) {
-            enum pli_err e = release_near(w, i, PLI_HOLD_SHARED);
+            enum pli_err e = release_guarded(w, i, PLI_HOLD_SHARED);
             err = err == PLI_OK ? e : err;
             w->peers[i].hold = 0;
         }

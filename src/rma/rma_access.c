@@ -2,10 +2,13 @@
 // MPI_Put and MPI_Get: a copy where memory is near, the region's access where it is far.
 #include "rma/rma_access.h"
 
+#include "msg/statistics_hooks.h"
 #include "obj/cursor.h"
 #include "onesided/region_datatype.h"
+#include "rma/rma_cma.h"
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"
+#include "rma/win_flush.h"
 
 #include <string.h>
 
@@ -31,7 +34,14 @@ static enum pli_err put(const void *from, MPI_Count n, struct pli_datatype *type
     if (!pli_datatype_bytes(type, n, &bytes) || bytes > t.bytes) {
         return too_long(bytes, t.bytes);
     }
+    if (pli_statistics_is_on()) {
+        pli_statistics_hooks->access(PLI_STAT_PUT, bytes);
+    }
     if (!t.peer->is_near) {
+        if (bytes > 0 && type->is_dense && to_type->is_dense &&
+            pli_rma_cma_put(&t, (const char *)from + type->true_lb, bytes)) {
+            return pli_region_datatype_nothing(w->region, out);
+        }
         struct pli_region_side side = { (void *)from, n, type };
         struct pli_region_place place = { t.rank, t.at, t.count, t.type };
         return pli_region_datatype_put(w->region, &place, bytes, &side, out);
@@ -61,7 +71,14 @@ static enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type, int ta
     if (!pli_datatype_bytes(type, n, &room) || room < t.bytes) {
         return too_long(t.bytes, room);
     }
+    if (pli_statistics_is_on()) {
+        pli_statistics_hooks->access(PLI_STAT_GET, t.bytes);
+    }
     if (!t.peer->is_near) {
+        if (t.bytes > 0 && type->is_dense && from_type->is_dense &&
+            pli_rma_cma_get(&t, (char *)to + type->true_lb, t.bytes)) {
+            return pli_region_datatype_nothing(w->region, out);
+        }
         struct pli_region_side side = { to, n, type };
         struct pli_region_place place = { t.rank, t.at, t.count, t.type };
         return t.bytes == 0 ? pli_region_datatype_nothing(w->region, out)
@@ -96,6 +113,9 @@ enum pli_err pli_rma_access_put(const void *from, MPI_Count n_from, struct pli_d
     if (__builtin_expect(to != NULL, 1) && from_type->is_dense &&
         pli_datatype_bytes(from_type, n_from, &bytes) && bytes <= room) {
         copy_run(to, (const char *)from + from_type->true_lb, bytes);
+        if (pli_statistics_is_on()) {
+            pli_statistics_hooks->access(PLI_STAT_PUT, bytes);
+        }
         return PLI_OK;
     }
     return put(from, n_from, from_type, target, disp, n_to, to_type, w, NULL);
@@ -106,7 +126,8 @@ enum pli_err pli_rma_access_rput(const void *from, MPI_Count n_from, struct pli_
                                  struct pli_datatype *to_type, struct pli_win *w,
                                  struct pli_request **out)
 {
-    return put(from, n_from, from_type, target, disp, n_to, to_type, w, out);
+    return pli_win_flush_poll_after(
+        put(from, n_from, from_type, target, disp, n_to, to_type, w, out), w, target);
 }
 
 enum pli_err pli_rma_access_get(void *to, MPI_Count n_to, struct pli_datatype *to_type, int target,
@@ -118,6 +139,9 @@ enum pli_err pli_rma_access_get(void *to, MPI_Count n_to, struct pli_datatype *t
     if (__builtin_expect(from != NULL, 1) && to_type->is_dense &&
         pli_datatype_bytes(to_type, n_to, &room) && bytes <= room) {
         copy_run((char *)to + to_type->true_lb, from, bytes);
+        if (pli_statistics_is_on()) {
+            pli_statistics_hooks->access(PLI_STAT_GET, bytes);
+        }
         return PLI_OK;
     }
     return get(to, n_to, to_type, target, disp, n_from, from_type, w, NULL);
@@ -127,5 +151,6 @@ enum pli_err pli_rma_access_rget(void *to, MPI_Count n_to, struct pli_datatype *
                                  MPI_Aint disp, MPI_Count n_from, struct pli_datatype *from_type,
                                  struct pli_win *w, struct pli_request **out)
 {
-    return get(to, n_to, to_type, target, disp, n_from, from_type, w, out);
+    return pli_win_flush_poll_after(get(to, n_to, to_type, target, disp, n_from, from_type, w, out),
+                                    w, target);
 }

@@ -2,6 +2,7 @@
 // Accumulations: of near memory here, under its guard; of far memory by the region.
 #include "rma/rma_update.h"
 
+#include "msg/statistics_hooks.h"
 #include "obj/cursor.h"
 #include "obj/datatype_number.h"
 #include "obj/op.h"
@@ -10,6 +11,7 @@
 #include "onesided/region_datatype.h"
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"
+#include "rma/win_flush.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +97,14 @@ static enum pli_err update_far(struct update *u, struct pli_request **out)
     return pli_region_datatype_update(u->win->region, &to, &far, out);
 }
 
+static void count(const struct update *u, size_t bytes)
+{
+    if (pli_statistics_is_on()) {
+        pli_statistics_hooks->access(
+            u->result.type != NULL ? PLI_STAT_GET_ACCUMULATE : PLI_STAT_ACCUMULATE, bytes);
+    }
+}
+
 // The usual case in one go: elements of one predefined type that lie side by side, of a member that
 // is near. False: nothing was done.
 static bool update_run(const struct update *u, int target, MPI_Aint disp, MPI_Count n,
@@ -114,6 +124,7 @@ static bool update_run(const struct update *u, int target, MPI_Aint disp, MPI_Co
         (uintptr_t)to, &run, 1, { type->number, 0, size, size, size }, u->op->which
     };
     pli_region_apply_op(&c, u->win->peers[target].guard, u->from.buf, u->result.buf);
+    count(u, bytes);
     return true;
 }
 
@@ -143,6 +154,7 @@ static enum pli_err update(struct update *u, int target, MPI_Aint disp, MPI_Coun
     if (err != PLI_OK || u->t.bytes == 0) {
         return err != PLI_OK ? err : pli_region_datatype_nothing(u->win->region, out);
     }
+    count(u, u->t.bytes);
     u->elem = pli_region_layout_elem(to_type->elem);
     if (!u->t.peer->is_near) {
         return update_far(u, out);
@@ -165,7 +177,7 @@ enum pli_err pli_rma_update_request(const void *from, MPI_Count n_from,
                                     struct pli_win *w, struct pli_request **out)
 {
     struct update u = { .win = w, .from = { (void *)from, n_from, from_type }, .op = op };
-    return update(&u, target, disp, n_to, to_type, out);
+    return pli_win_flush_poll_after(update(&u, target, disp, n_to, to_type, out), w, target);
 }
 
 enum pli_err pli_rma_update_get(const void *from, MPI_Count n_from, struct pli_datatype *from_type,
@@ -188,7 +200,8 @@ enum pli_err pli_rma_update_get_request(const void *from, MPI_Count n_from,
                         .from = { (void *)from, n_from, from_type },
                         .result = { result, n_result, result_type },
                         .op = op };
-    return update(&u, target, disp, n_to, to_type, out);
+    enum pli_err err = update(&u, target, disp, n_to, to_type, out);
+    return out != NULL ? pli_win_flush_poll_after(err, w, target) : err;
 }
 
 enum pli_err pli_rma_update_fetch(const void *from, void *result, struct pli_datatype *type,
@@ -218,6 +231,9 @@ enum pli_err pli_rma_update_swap(const void *from, const void *compare, void *re
                         "%s cannot be compared and swapped; types of integers, logicals and bytes "
                         "can",
                         pli_datatype_label(type));
+    }
+    if (pli_statistics_is_on()) {
+        pli_statistics_hooks->access(PLI_STAT_COMPARE_AND_SWAP, u.t.bytes);
     }
     u.elem = pli_region_layout_elem(type);
     if (!u.t.peer->is_near) {

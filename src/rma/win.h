@@ -19,15 +19,21 @@ struct pli_group;
 struct pli_info;
 struct pli_region;
 struct pli_request;
+struct pli_shm_mailbox;
 struct pli_win_lock_server;
 
 // What a member is to this one. Guarded by the window's lock but for what is atomic.
 struct pli_win_peer {
     uintptr_t base;          // of a near one: where its memory is here; 0 where addresses count
-    struct pli_guard *guard; // of a near one
+    struct pli_guard *guard; // of a near one, or of one with a box
     struct pli_win *same;    // its window, when it is of this process
     uint64_t size;
     int64_t unit;
+    // Of a far one on this host: where its memory is in its process, whose memory may be read and
+    // written by the kernel; NULL: it may not. See rma_cma.c.
+    _Atomic(struct pli_shm_mailbox *) box;
+    _Atomic uint64_t box_ns; // when that was last tried, 0: never
+    uint64_t address;
     bool is_near;      // load and store
     uint8_t hold;      // enum pli_hold, 0: no lock
     bool is_unchecked; // the lock was not asked for: MPI_MODE_NOCHECK
@@ -71,6 +77,7 @@ struct pli_win {
     struct pli_win_memory memory;
     struct pli_guard *guard; // of this member's memory
     bool is_guard_own;       // it is not in the memory, and freed with the window
+    bool is_guard_arena;     // the same, and it is in the arena
     struct pli_win_peer *peers;
     struct pli_lock lock;   // of what follows
     _Atomic int access;     // enum pli_win_access

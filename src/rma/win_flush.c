@@ -70,7 +70,7 @@ enum pli_err pli_win_flush_all(struct pli_win *w, const char *call)
 void pli_win_flush_poll(struct pli_win *w)
 {
     pli_region_msg_order(w->region);
-    pli_progress_test(w->comm->ep->lane);
+    pli_progress_test_memory(w->comm->ep->lane);
     pli_region_msg_order(w->region);
 }
 
@@ -81,6 +81,14 @@ void pli_win_flush_poll_at(struct pli_win *w, int rank)
     if (!w->peers[rank].is_near || n % NEAR_POLL == 0) {
         pli_win_flush_poll(w);
     }
+}
+
+enum pli_err pli_win_flush_poll_after(enum pli_err err, struct pli_win *w, int rank)
+{
+    if (err == PLI_OK && rank != MPI_PROC_NULL && w->peers[rank].is_near) {
+        pli_win_flush_poll_at(w, rank);
+    }
+    return err;
 }
 
 enum pli_err pli_win_flush_sync(struct pli_win *w)

@@ -22,6 +22,9 @@ enum pli_err pli_win_flush_fault_all(struct pli_win *w);
 void pli_win_flush_poll(struct pli_win *w);
 // The same after accesses to one member alone: not each time where they were loads and stores.
 void pli_win_flush_poll_at(struct pli_win *w, int rank);
+// The same after an access that has a request, which is complete at once where memory is near: a
+// program may wait for a value by such accesses alone. Returns the error it is given.
+enum pli_err pli_win_flush_poll_after(enum pli_err err, struct pli_win *w, int rank);
 // MPI_Win_sync.
 enum pli_err pli_win_flush_sync(struct pli_win *w);
 

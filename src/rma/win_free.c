@@ -6,6 +6,7 @@
 #include "coll/coll.h"
 #include "comm/agree.h"
 #include "obj/attr.h"
+#include "msg/arena.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "obj/info.h"
@@ -32,6 +33,7 @@ void pli_win_free_local(struct pli_win *w)
     pli_info_release(w->info);
     pli_win_memory_give(&w->memory);
     free(w->is_guard_own ? w->guard : NULL);
+    pli_arena_give(w->is_guard_arena ? w->guard : NULL);
     free(w->peers);
     pli_handle_destroy(w, sizeof *w);
 }

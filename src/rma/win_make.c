@@ -6,6 +6,7 @@
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "msg/arena.h"
 #include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/info.h"
@@ -14,9 +15,11 @@
 #include "rma/win_free.h"
 #include "rma/win_info.h"
 #include "rma/win_memory.h"
+#include "rma/rma_cma.h"
 #include "rma/win_region.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // What a member tells the others of its memory. Numbers in the host's order: members have the same.
 struct member_info {
@@ -26,6 +29,7 @@ struct member_info {
     uint64_t memory, guard; // offsets, for members of the same host
     uint64_t context;       // proposed by the first member
     int32_t where, err;
+    uint64_t has_arena_guard; // the guard is in the arena, though the memory is not shared
 };
 
 // How this member reaches another one.
@@ -50,6 +54,11 @@ static void connect_member(const struct pli_win *w, struct pli_id id, const stru
             p->base = (uintptr_t)at;
             p->guard = pli_win_memory_at(c->where, c->guard);
         }
+    }
+    if (!p->is_near && w->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
+        p->address = c->base;
+        p->box = pli_rma_cma_box(id);
+        p->guard = p->box != NULL && c->has_arena_guard ? pli_arena_at(c->guard) : NULL;
     }
 }
 
@@ -78,7 +87,10 @@ static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_
                                 .size = (uint64_t)w->size,
                                 .unit = w->unit,
                                 .memory = pli_win_memory_offset(&w->memory, w->base),
-                                .guard = pli_win_memory_offset(&w->memory, w->guard),
+                                .guard = w->is_guard_arena
+                                             ? pli_arena_offset(w->guard)
+                                             : pli_win_memory_offset(&w->memory, w->guard),
+                                .has_arena_guard = w->is_guard_arena,
                                 .context = comm->rank == 0 ? pli_process_context() : 0,
                                 .where = (int32_t)w->memory.where,
                                 .err = (int32_t)why };
@@ -95,11 +107,15 @@ static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_
     return err;
 }
 
-// Memory that is not shared has its guard apart.
+// Memory that is not shared has its guard apart, where other processes of the host find it.
 static enum pli_err add_guard(struct pli_win *w, const struct pli_comm *comm, enum pli_err why)
 {
-    if (w->guard == NULL) {
-        w->guard = calloc(1, pli_region_lock_bytes(comm->size));
+    size_t len = pli_region_lock_bytes(comm->size);
+    if (w->guard == NULL && (w->guard = pli_arena_take(len)) != NULL) {
+        memset(w->guard, 0, len);
+        w->is_guard_arena = true;
+    } else if (w->guard == NULL) {
+        w->guard = calloc(1, len);
         w->is_guard_own = true;
     }
     return why != PLI_OK || w->guard != NULL

@@ -109,7 +109,7 @@ contains
     call MPI_Irecv(got, 4, MPI_INTEGER, 1 - rank, 1, MPI_COMM_WORLD, requests(1), ierror)
     call MPI_Isend(numbers, 2, MPI_INTEGER, 1 - rank, 1, MPI_COMM_WORLD, requests(2), ierror)
     call MPI_Waitall(2, requests, statuses, ierror)
-    call MPI_Get_count(statuses(1, 1), MPI_INTEGER, count, ierror)
+    call MPI_Get_count(statuses(:, 1), MPI_INTEGER, count, ierror)
     call check(count == 2 .and. statuses(MPI_SOURCE, 1) == 1 - rank .and. all(requests == MPI_REQUEST_NULL), 'statuses')
     call MPI_Irecv(got, 4, MPI_INTEGER, 1 - rank, 2, MPI_COMM_WORLD, requests(1), ierror)
     call MPI_Isend(numbers, 4, MPI_INTEGER, 1 - rank, 2, MPI_COMM_WORLD, requests(2), ierror)

@@ -422,7 +422,15 @@ int main(int argc, char **argv)
     T_OK(version == MPI_VERSION && subversion == MPI_SUBVERSION);
     MPI_Get_processor_name(name, &version);
     MPI_Get_library_version(library, &version);
-    T_OK(strncmp(library, "Pliant MPI", 10) == 0 && version == (int)strlen(library));
+#if defined OMPI_MAJOR_VERSION
+    const char *begin = "Open MPI v4.", *within = ", package: Pliant MPI";
+#elif defined MPICH_VERSION
+    const char *begin = "MPICH Version:\t4.", *within = "MPICH Device: Pliant MPI";
+#else
+    const char *begin = "Pliant MPI", *within = "standard ABI";
+#endif
+    T_OK(strncmp(library, begin, strlen(begin)) == 0 && strstr(library, within) != NULL &&
+         version == (int)strlen(library));
     if (argc > 1 && strcmp(argv[1], "child") == 0) {
         child();
     } else {

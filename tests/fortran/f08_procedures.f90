@@ -88,6 +88,13 @@ contains
     ierror = MPI_SUCCESS
   end subroutine
 
+  subroutine free_and_change(extra_state, ierror)
+    integer(MPI_ADDRESS_KIND) :: extra_state
+    integer :: ierror
+    extra_state = extra_state + 1
+    ierror = MPI_SUCCESS
+  end subroutine
+
   subroutine cancel(extra_state, complete, ierror)
     integer(MPI_ADDRESS_KIND) :: extra_state
     logical :: complete
@@ -185,6 +192,7 @@ contains
     type(MPI_Status) :: st
     integer :: n
     logical :: flag
+    integer(MPI_ADDRESS_KIND), volatile :: state
     call MPI_Grequest_start(query, free_state, cancel, 3_MPI_ADDRESS_KIND, req)
     call MPI_Test(req, flag, st)
     call must(.not. flag, 'generalised request is not complete')
@@ -192,6 +200,20 @@ contains
     call MPI_Wait(req, st)
     call MPI_Get_elements(st, MPI_INTEGER, n)
     call must(n == 3 .and. st%MPI_SOURCE == 7 .and. st%MPI_TAG == 8 .and. freed == 1, 'generalised request')
+    ! A procedure that changes its extra state: of a constant nothing comes of it, a variable follows.
+    call MPI_Grequest_start(query, free_and_change, cancel, 3_MPI_ADDRESS_KIND, req)
+    call MPI_Grequest_complete(req)
+    call MPI_Wait(req, MPI_STATUS_IGNORE)
+    state = 3
+    call MPI_Grequest_start(query, free_and_change, cancel, state, req)
+    call MPI_Grequest_complete(req)
+    call MPI_Wait(req, MPI_STATUS_IGNORE)
+    call must(state == 4, 'a variable follows the extra state of its request')
+    call MPI_Grequest_start(query, free_and_change, cancel, state, req)
+    state = 100 ! used for something else
+    call MPI_Grequest_complete(req)
+    call MPI_Wait(req, MPI_STATUS_IGNORE)
+    call must(state == 100, 'a variable with another value stays')
   end subroutine
 
   subroutine large_counts()

@@ -1,6 +1,15 @@
 ! Attributes and handles that C and Fortran share. One rank.
+module c_variables
+  use, intrinsic :: iso_c_binding, only: c_ptr
+  implicit none
+  type(c_ptr), bind(C, name="MPI_F_STATUS_IGNORE") :: c_ignore
+  type(c_ptr), bind(C, name="MPI_F_STATUSES_IGNORE") :: c_ignore_all
+  type(c_ptr), bind(C, name="MPI_F08_STATUS_IGNORE") :: c_ignore_f08
+end module
+
 program mpi_mixed
   use mpi
+  use c_variables
   use, intrinsic :: iso_c_binding
   implicit none
   interface
@@ -64,10 +73,32 @@ program mpi_mixed
   call MPI_Comm_free(n, ierror)
   call MPI_Comm_free_keyval(key, ierror)
   call MPI_Comm_free(comm, ierror)
+  call statuses()
   call MPI_Finalize(ierror)
   if (failed > 0) stop 1
   print '(a)', 'all good'
 contains
+  ! The types of mpi_f08 are in the module mpi too, and C has the addresses of Fortran's MPI_STATUS_IGNORE.
+  subroutine statuses()
+    type(MPI_Status) :: new
+    type(MPI_Comm) :: a, b
+    integer :: old(MPI_STATUS_SIZE), back(MPI_STATUS_SIZE), got
+    integer(c_intptr_t) :: here
+    call MPI_Sendrecv(7, 1, MPI_INTEGER, 0, 9, got, 1, MPI_INTEGER, 0, 9, MPI_COMM_SELF, old, ierror)
+    call MPI_Status_f2f08(old, new, ierror)
+    call check(ierror == MPI_SUCCESS .and. new%MPI_TAG == 9 .and. new%MPI_SOURCE == 0, 'a status for mpi_f08')
+    back = 0
+    call PMPI_Status_f082f(new, back)
+    call check(all(back == old), 'and back')
+    a%MPI_VAL = MPI_COMM_SELF
+    b%MPI_VAL = MPI_COMM_WORLD
+    call check(a /= b .and. .not. a == b, 'handles of mpi_f08 are compared')
+    call MPI_Get_address(MPI_STATUS_IGNORE, here, ierror)
+    call check(transfer(c_ignore, here) == here .and. transfer(c_ignore_f08, here) == here, 'MPI_F_STATUS_IGNORE of C')
+    call MPI_Get_address(MPI_STATUSES_IGNORE, here, ierror)
+    call check(transfer(c_ignore_all, here) == here, 'MPI_F_STATUSES_IGNORE of C')
+  end subroutine
+
   subroutine check(ok, what)
     logical, intent(in) :: ok
     character(len=*), intent(in) :: what

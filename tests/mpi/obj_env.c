@@ -157,6 +157,25 @@ static void statuses(void)
     T_REFUSED(MPI_Status_c2f(MPI_STATUS_IGNORE, f), MPI_ERR_ARG, "MPI_STATUS_IGNORE");
     T_REFUSED(MPI_Status_c2f(&a, NULL), MPI_ERR_ARG, "f_status");
     T_REFUSED(MPI_Status_f2c(NULL, &a), MPI_ERR_ARG, "f_status");
+    T_REFUSED(MPI_Status_f2c(MPI_F_STATUS_IGNORE, &a), MPI_ERR_ARG, "MPI_F_STATUS_IGNORE");
+    T_REFUSED(MPI_Status_f2c(MPI_F_STATUSES_IGNORE, &a), MPI_ERR_ARG, "MPI_F_STATUSES_IGNORE");
+    MPI_F08_status f08;
+    T_MPI(MPI_Status_c2f08(&a, &f08));
+    T_EQ(f08.MPI_TAG, 4);
+    memset(f, 0, sizeof f);
+    T_MPI(MPI_Status_f082f(&f08, f));
+    T_EQ(f[MPI_F_ERROR], 5);
+    f[MPI_F_SOURCE] = 33;
+    T_MPI(MPI_Status_f2f08(f, &f08));
+    T_EQ(f08.MPI_SOURCE, 33);
+    T_MPI(MPI_Status_f082c(&f08, &b));
+    T_EQ(b.MPI_SOURCE, 33);
+    T_EQ(b.MPI_TAG, 4);
+    T_OK(MPI_F08_STATUS_IGNORE != NULL && MPI_F08_STATUS_IGNORE != MPI_F08_STATUSES_IGNORE);
+    T_REFUSED(MPI_Status_f082c(MPI_F08_STATUS_IGNORE, &b), MPI_ERR_ARG, "MPI_F08_STATUS_IGNORE");
+    T_REFUSED(MPI_Status_f082f(MPI_F08_STATUSES_IGNORE, f), MPI_ERR_ARG, "MPI_F08_STATUSES_IGNORE");
+    T_REFUSED(MPI_Status_f2f08(MPI_F_STATUS_IGNORE, &f08), MPI_ERR_ARG, "MPI_F_STATUS_IGNORE");
+    T_REFUSED(MPI_Status_c2f08(MPI_STATUS_IGNORE, &f08), MPI_ERR_ARG, "MPI_STATUS_IGNORE");
 }
 
 int main(int argc, char **argv)

@@ -30,7 +30,7 @@ def compare_header(mpi, abi, here):
     for name, (_, value) in abi.const.items():
         if value in abi.objects:  # some are there only where the Fortran compiler has the type
             lines += [f"#ifdef {name}", f'    printf("{name} %d\\n", (void *){name} == (void *)&{value});', "#endif"]
-        elif name not in NOT_IN_HEADER:
+        elif name not in NOT_IN_HEADER and name not in abi.newer:
             lines.append(f'    printf("{name} %d\\n", (int)(size_t){name} == (int){value});')
     size, source, tag, error = abi.status
     lines.append(f'    printf("MPI_Status %d\\n", sizeof(MPI_Status) == {size} && offsetof(MPI_Status, MPI_SOURCE) == {source} '
@@ -62,15 +62,15 @@ def symbols(path):
     return found
 
 
-def real_library(mpi, here):
+def real_library(program, *begins):
     """The library that a program of this MPI loads."""
-    out = subprocess.run(["ldd", os.path.join(here, mpi)], capture_output=True, text=True, check=True).stdout
-    return next(line.split("=>")[1].split()[0] for line in out.splitlines() if line.split()[0].startswith(("libmpich.", "libmpi.")))
+    out = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    return next(line.split("=>")[1].split()[0] for line in out.splitlines() if line.split()[0].startswith(begins))
 
 
 def compare_symbols(mpi, abi, here):
     """Every MPI function of the real library is in ours; variables of the table have its sizes."""
-    real = symbols(real_library(mpi, here))
+    real = symbols(real_library(os.path.join(here, mpi), "libmpich.", "libmpi."))
     ours = symbols(os.path.join(BUILD, "lib", "pliant", mpi, abi.library))
     for name, (kind, size) in real.items():
         if name.startswith(("MPI_", "PMPI_", "MPIX_", "PMPIX_")) and not name.endswith(("_F90", "_FN")) and name != "MPI_CONVERSION_FN_NULL":
@@ -84,6 +84,26 @@ def compare_symbols(mpi, abi, here):
     return len(ours)
 
 
+def compare_fortran(abi, here):
+    """The numbers of handles as Open MPI's compiler sees them, and every procedure of its Fortran library."""
+    path = os.path.join(here, "numbers.f90")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("program numbers\n  use mpi\n  integer :: ierror\n  if (command_argument_count() > 9) call MPI_Init(ierror)\n")
+        f.writelines(f"  print '(a, l2)', '{name}', {name} == {number}\n" for name, number in abi.fortran.items())
+        f.write("end program\n")
+    program = path[:-4]
+    subprocess.run(["mpif90.openmpi", "-w", "-o", program, path], check=True, cwd=here)
+    rows = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+    for row in rows:
+        check(row.endswith(" T"), f"openmpi: {row.split()[0]} has another number in Fortran")
+    real = symbols(real_library(program, "libmpi_mpifh."))
+    ours = symbols(os.path.join(BUILD, "lib", "pliant", "openmpi", "libmpi_mpifh.so.40"))
+    for name in real:
+        is_internal = name in ("ompi_intercept_extra_state_t_class", "mpiext_pcollreq_mpifh_dummy")
+        check(is_internal or name in ours, f"openmpi: {name} is not there")
+    check(len(rows) > 90 and len(real) > 1000, "openmpi: numbers and procedures of Fortran were compared")
+
+
 def main():
     n_there = 0
     with tempfile.TemporaryDirectory(dir=BUILD) as here:
@@ -92,6 +112,8 @@ def main():
                 n_there += 1
                 abi = gen_abi.Abi(os.path.join(SOURCE, "api", mpi + ".abi"))
                 print(f"{mpi}: {compare_header(mpi, abi, here)} values, {compare_symbols(mpi, abi, here)} symbols")
+        if shutil.which("mpif90.openmpi") and shutil.which("gfortran"):
+            compare_fortran(gen_abi.Abi(os.path.join(SOURCE, "api", "openmpi.abi")), here)
     if n_there == 0:
         print("there is neither mpicc.mpich nor mpicc.openmpi")
         sys.exit(77)

@@ -88,13 +88,52 @@ for abi in THERE[1:]:
     if not SANITIZER:  # its library would not be the first
         r = Run("-n", 1, "-x", f"LD_PRELOAD={os.path.join(folder, other)}", lacks)
         check(r.rc != 0 and "has loaded a second MPI" in r.words, f"{abi}: {r}")
-    # Fortran libraries of Open MPI, and of an MPICH with another ABI, are not offered.
-    fortran = "libmpichfort.so.10" if abi == "mpich" else "libmpi_mpifh.so.40"
+    # Fortran libraries of other ABIs are not offered.
+    fortran = "libmpichfort.so.10" if abi == "mpich" else "libmpi_mpifh.so.20"
     empty = write("empty.c", "int fortran_(void) { return 0; }\n")
     subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{fortran}", "-o", os.path.join(here, fortran), empty], check=True)
     needs = build(abi, "fortran", SMALL, "-Wl,--no-as-needed", os.path.join(here, fortran))
     r = Run("-n", 1, needs)
     check(r.rc == 2 and f"needs {fortran}, which Pliant MPI does not offer" in r.words, f"{abi}: {r}")
+
+# A program whose file names the folder of its own MPI, in which the loader looks first.
+for abi in THERE[1:]:
+    library = {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40"}[abi]
+    own = subprocess.run(["ldd", programs[abi]], capture_output=True, text=True, check=True).stdout
+    if library not in own:
+        continue
+    folder = os.path.join(here, "own." + abi)
+    os.mkdir(folder)
+    os.symlink(next(line.split("=>")[1].split()[0] for line in own.splitlines() if line.split()[0] == library),
+               os.path.join(folder, library))
+    for name in (folder, "$ORIGIN/own." + abi):
+        rooted = build(abi, "rooted", SMALL, "-Wl,--disable-new-dtags", "-Wl,-rpath," + name)
+        if not SANITIZER:  # its library would not be the first
+            r = Run("-n", 3, rooted)
+            check(r.rc == 0 and r.out == "three\n" * 3, f"{abi}: {r}")
+            r = Run("-n", 3, "-x", "LD_PRELOAD=libm.so.6", rooted)
+            check(r.rc == 0 and r.out == "three\n" * 3, f"{abi}: {r}")
+r = Run("-n", 1, "sh", "-c", "echo ${LD_PRELOAD-none}")
+check(r.rc == 0 and r.out == "none\n", r)
+
+# OpenSHMEM is not offered.
+if "openmpi" in THERE:
+    empty = write("empty.c", "int shmem(void) { return 0; }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,liboshmem.so.40", "-o", os.path.join(here, "liboshmem.so.40"), empty], check=True)
+    r = Run("-n", 1, build("openmpi", "shmem", SMALL, "-Wl,--no-as-needed", os.path.join(here, "liboshmem.so.40")))
+    check(r.rc == 2 and "built with Open MPI (OpenSHMEM): it needs liboshmem.so.40, which Pliant MPI does not offer" in r.words, r)
+
+# What scripts ask ompi_info for.
+TOOL = os.path.join(BUILD, "lib", "pliant", "openmpi", "bin", "ompi_info")
+for words, said in ((["--version"], "Open MPI v4.1.4 (Pliant MPI "), (["--parsable", "--all"], "mpi_built_with_cuda_support:value:false\n"),
+                    (["-c"], "C bindings: yes\n"), ([], "Open MPI: 4.1.4\n"), (["--all"], "MPI_THREAD_MULTIPLE: yes"),
+                    (["--path", "bindir", "--parsable"], f"path:bindir:{os.path.join(BUILD, 'bin')}\n")):
+    r = Run(*words, tool=TOOL)
+    check(r.rc == 0 and said in r.out and r.err == "", r)
+r = Run("--no-such", tool=TOOL)
+check(r.rc == 1 and "is not an option" in r.err, r)
+r = Run("--path", "nowhere", tool=TOOL)
+check(r.rc == 1 and "no path is named 'nowhere'" in r.err, r)
 
 # What mpiinfo says of a program; also of one that needs MPI by way of a library only.
 INFO = os.path.join(BUILD, "bin", "mpiinfo")
@@ -136,5 +175,19 @@ r = Run("-n", 1, "-x", "LD_LIBRARY_PATH=/nowhere", show)
 check(r.rc == 0 and r.out == "/nowhere\n", r)
 r = Run("-n", 1, "-x", "LD_LIBRARY_PATH=/nowhere", "sh", "-c", "echo $LD_LIBRARY_PATH")
 check(r.rc == 0 and "/pliant/mpich:" in r.out and r.out.endswith("/pliant/openmpi:/nowhere\n"), r)
+
+# R's start script puts its own folders before LD_LIBRARY_PATH: ours are in the variable it makes them of.
+for folder in ("r/bin", "r/lib/R/etc"):
+    os.makedirs(os.path.join(here, folder))
+write("r/lib/R/etc/ldpaths", "")
+script = write("r/bin/Rscript", "#!/bin/sh\necho $R_LD_LIBRARY_PATH, $PMI_RANK of $PMI_SIZE\n")
+os.chmod(script, 0o755)
+os.environ.pop("R_LD_LIBRARY_PATH", None)
+r = Run("-n", 1, script)
+check(r.rc == 0 and "/pliant/mpich:" in r.out and r.out.endswith(f"/pliant/openmpi:{os.path.realpath(here)}/r/lib/R/lib, 0 of 1\n"), r)
+r = Run("-n", 1, "-x", "R_LD_LIBRARY_PATH=/mine", script)
+check(r.rc == 0 and "/pliant/mpich:" in r.out and r.out.endswith("/pliant/openmpi:/mine, 0 of 1\n"), r)
+r = Run("-n", 1, "--abi=none", script)
+check(r.rc == 0 and r.out == ", 0 of 1\n", r)
 shutil.rmtree(here)
 sys.exit(status())

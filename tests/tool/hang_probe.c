@@ -48,6 +48,11 @@ static void wrong_tag(void)
     recv(!rank, 8, MPI_COMM_WORLD);
 }
 
+static void wrong_rank(void)
+{
+    send(77, 7, MPI_COMM_WORLD);
+}
+
 static void wrong_tag_ssend(void)
 {
     if (rank == 0) {
@@ -297,6 +302,7 @@ static const struct {
 } all[] = {
     { "both_receive", both_receive },
     { "wrong_tag", wrong_tag },
+    { "wrong_rank", wrong_rank },
     { "wrong_tag_ssend", wrong_tag_ssend },
     { "wrong_source", wrong_source },
     { "one_leaves", one_leaves },

@@ -94,7 +94,7 @@ def launchers():
 def versions():
     with open(MPIEXEC, "rb") as f:
         image = f.read()
-    version = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    version = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=True).stdout.split()[3]
     other = "9" * len(version)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "mpiexec")
@@ -153,8 +153,8 @@ def ranks_apart():
 
 def strangers():
     """Who does not know the secret gets nowhere, and disturbs nobody."""
-    p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *ALL, PROBE, "init", "print", "up", "flush", "sleep", 3, "final"],
-                stdout=subprocess.PIPE, text=True)
+    p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *ALL, PROBE, "init", "print", "up", "flush", "cat", "final"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # until its standard input ends
     for _ in range(4):
         p.stdout.readline()
     script = """

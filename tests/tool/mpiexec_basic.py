@@ -132,7 +132,9 @@ def words():
     rows = r.out.splitlines()
     check(r.rc == 0 and len(rows) <= 24 and max(map(len, rows)) <= 80, r)
     r = Run("--version")
-    check(r.rc == 0 and re.fullmatch(r"mpiexec \(Pliant MPI\) \d+\.\d+\.\d+\n", r.out), r)
+    check(r.rc == 0 and re.match(r"mpiexec \(Pliant MPI\) \d+\.\d+\.\d+\n", r.out), r)
+    # What scripts for other MPIs look for.
+    check("Open MPI" in r.out and "OpenRTE" in r.out and "MPICH" in r.out and "HYDRA" in r.out, r)
     r = Run("-n", 2, "--dry-run", PROBE, "x", ":", "-wdir", "/", PROBE)
     check(r.rc == 0 and len(r.out.splitlines()) == 3 and "(in /)" in r.out, r)
     fake = {"HWLOC_SYNTHETIC": "pack:2 numa:2 core:4 pu:2"}

@@ -130,3 +130,6 @@ sed 's/rank == 0/rank == 0 .and. .not. MPI_SUBARRAYS_SUPPORTED/' hello.f90 >hell
 address/bin/mpifort -o by_address hello_address.f90
 nm by_address | grep -q mpi_allreduce_f08_ || fail "buffers went by descriptor"
 must_say '^sum 3$' mpiexec -n 3 ./by_address
+# And with one that cannot compile the calls at all, as flang 16: it is told what is left.
+echo 'this is no Fortran' | tee address/lib/pliant/fortran/source/mpi.f90 >address/lib/pliant/fortran/source/mpi_f08_address.f90
+must_say "buffers by address; it cannot compile the modules mpi mpi_f08: its programs include mpif.h$" address/bin/mpifort --build-modules gfortran

@@ -14,6 +14,11 @@ must_say "functions +[0-9]+ of the [0-9]+" mpiinfo
 must_say "MPI_Init: there" mpiinfo MPI_Init
 must_say "usage: mpiinfo" mpiinfo --help
 must_say "allreduce" mpiinfo --collectives
+must_say "^  PLIANT_EAGER_MAX +integer; of this process" mpiinfo --cvars
+must_say "^  PLIANT_CC +string; constant" mpiinfo --cvars
+must_say "^  shm_eager_messages +counter, while started" mpiinfo --pvars
+must_say "^  comm_sent_bytes +sum, while started, for each communicator" mpiinfo --pvars
+must_say "^  wait_end .*requests, context, nanoseconds" mpiinfo --events
 must_fail 2 "no option '--covfefe'" mpiinfo --covfefe
 must_fail 1 "no C function 'MPI_Snd'" mpiinfo MPI_Snd
 mpiinfo --settings | grep -q PLIANT_BOOT && fail "an internal setting is listed"
@@ -28,7 +33,8 @@ must_say "^all +$there +$missing +$((there + missing))$" mpiinfo --coverage
 # with other MPIs' ABIs call.
 nm -D --defined-only "$BUILD_DIR/lib/libmpi_abi.so" | awk '{ print $NF }' | sed 's/@.*//' |
     grep -vE '^pli_(upc_|std_MPI|handle_(base|used)$|user_calls$)' | sort >exported
-{ mpiinfo --functions; mpiinfo --functions | sed 's/^MPI/PMPI/'; } | sort >wanted
+variables=$(sed -n 's/^variable \(MPI_[A-Z0-9_]*\).*/\1/p' "$(dirname "$0")/../../api/types.api")
+{ mpiinfo --functions; mpiinfo --functions | sed 's/^MPI/PMPI/'; echo "$variables"; } | sort >wanted
 diff wanted exported >difference || fail "exports differ from the API table: $(cat difference)"
 
 # A write error is not silent.

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Fortran programs that nobody here wrote, built with mpifort and mpicc and run.
 
-ScaLAPACK, MUMPS and HDF5 come from Debian's source packages (network); a folder such as scalapack-2.2.1 that
-already lies in the folder of --work is used as it is. What the programs say is printed as a table; --docs
-puts it into a page. BLAS and LAPACK must be there (Debian's liblapack-dev).
+ScaLAPACK, MUMPS, HDF5 and OpenCoarrays come from Debian's source packages (network); a folder such as scalapack-2.2.1 that
+already lies in the folder of --work is used as it is. The NAS Parallel Benchmarks are not in Debian: they run when their folder,
+such as NPB3.4-MPI, or a link to it, is in the folder of --work. What the programs say is printed as a table; --docs puts it into a
+page, where rows of programs that were not run stay. BLAS and LAPACK must be there (Debian's liblapack-dev).
 """
 import argparse
 import os
@@ -13,7 +14,7 @@ import shutil
 import sys
 import tempfile
 
-from world import World
+from world import NoSource, World
 
 BEGIN = "<!-- programs of others: make test-fortran-world writes from here -->"
 END = "<!-- to here -->"
@@ -27,17 +28,17 @@ def text_of(log):
     return open(log, errors="replace").read()
 
 
-def run_tester(w, package, name, folder, judge, ranks=None, stdin=None):
+def run_tester(w, package, name, folder, judge, ranks=None, stdin=None, arguments=()):
     """One row: the program must end well, and what it wrote must please judge(text, status), which returns status and a remark."""
     if not w.wanted(name):
         return
     ranks = ranks or w.ranks
-    log = w.work / f"{package}.{name}.log"
+    log = w.work / f"{package}.{name}.{ranks}.log".replace(" ", "_")
     log.unlink(missing_ok=True)
     if not (folder / name).exists():
         w.row(package, name, ranks, "not built", 0)
         return
-    command = ["mpiexec", "-n", str(ranks), f"./{name}"]
+    command = ["mpiexec", "-n", str(ranks), f"./{name}", *arguments]
     if stdin:
         command = ["sh", "-c", f"exec {' '.join(command)} <{stdin}"]
     status, took = w.run(command, folder, log, w.limit)
@@ -194,17 +195,129 @@ def hdf5(w):
     run_tester(w, "HDF5", "parallel_test", here / "fortran" / "testpar", hdf5_says)
 
 
+NAS_SETTINGS = """
+MPIFC = mpifort
+FLINK = $(MPIFC)
+FMPI_LIB =
+FMPI_INC =
+FFLAGS = -O2 -w
+FLINKFLAGS = $(FFLAGS)
+MPICC = mpicc
+CLINK = $(MPICC)
+CMPI_LIB =
+CMPI_INC =
+CFLAGS = -O2 -w
+CLINKFLAGS = $(CFLAGS)
+CC = cc
+BINDIR = ../bin
+CONVERTFLAG = -DFORTRAN_REC_SIZE=0
+RAND = randi8
+"""
+# By kernel: on how many ranks it runs. DT has a graph of 5 nodes in class S and of 11 in class W.
+NAS = {"bt": (1, 4), "cg": (1, 2, 4), "ep": (1, 2, 4), "ft": (1, 2, 4), "is": (1, 2, 4), "lu": (1, 2, 4), "mg": (1, 2, 4),
+       "sp": (1, 4)}
+NAS_DT = {"S": 5, "W": 11}
+# The files of 3.4.1 and later choose the interface; those before it have mpif.h.
+NAS_INTERFACES = {"def": "mpi", "f": "mpif.h", "f08": "mpi_f08"}
+
+
+def nas_says(text, status):
+    words = re.findall(r"Verification\s*=\s*(\w+)", text)
+    good = words and all(word == "SUCCESSFUL" for word in words)
+    return (status if status != 0 or good else "not verified"), ""
+
+
+def nas_folder(w, form):
+    """A copy of the source, ready for make, with one of the three interfaces."""
+    here = w.work / f"nas.{form}"
+    if not (here / "bin").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        shutil.copytree(w.folder("NPB*-MPI", "the NAS Parallel Benchmarks, NPB3.4-MPI"), here)
+        (here / "config" / "make.def").write_text(NAS_SETTINGS)
+        (here / "bin").mkdir()
+    return here
+
+
+def nas(w):
+    source = w.folder("NPB*-MPI", "the NAS Parallel Benchmarks, NPB3.4-MPI")
+    forms = NAS_INTERFACES if (source / "BT" / "mpinpb_f08.f90").exists() else {"f": "mpif.h"}
+    for form, interface in forms.items():
+        here = nas_folder(w, form)
+        for size in "SW":
+            for kernel in [*NAS, "dt"]:
+                name = f"{kernel}.{size}.x"
+                if not w.wanted(name) or (kernel in ("is", "dt") and form != "f"):  # those are C
+                    continue
+                if not (here / "bin" / name).exists():
+                    w.must(["make", kernel.upper(), f"CLASS={size}", f"F08={form}"], here, w.work / f"nas.{form}.log")
+                for ranks in NAS.get(kernel, (NAS_DT[size],)):
+                    language = "C" if kernel in ("is", "dt") else interface
+                    run_tester(w, f"NAS with {language}", name, here / "bin", nas_says, ranks, arguments=["BH"] if kernel == "dt" else [])
+
+
+def caf_says(text, status):
+    found = re.search(r"(\d+)% tests passed, (\d+) tests failed out of (\d+)", text)
+    if not found:
+        return status or "no test", ""
+    failed = re.findall(r"^\s+\d+ - (\S+) \((.+)\)", text, re.M)
+    names = ", ".join(f"{name} ({why})" for name, why in failed)
+    return status, f"{int(found.group(3)) - int(found.group(2))} of {found.group(3)}" + (f"; not {names}" if names else "")
+
+
+def coarrays(w):
+    """OpenCoarrays' own tests, by its own caf and cafrun."""
+    source = w.source("open-coarrays")
+    here = w.work / "coarrays.build"
+    log = w.work / "coarrays.log"
+    if not (here / "built").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        w.must(["cmake", "-S", source, "-B", here, f"-DMPI_HOME={w.build}", f"-DMPI_C_COMPILER={w.bin}/mpicc",
+                f"-DMPI_Fortran_COMPILER={w.bin}/mpifort", f"-DMPIEXEC_EXECUTABLE={w.bin}/mpiexec", "-DCMAKE_BUILD_TYPE=Release",
+                "-DCMAKE_C_COMPILER=gcc", "-DCMAKE_Fortran_COMPILER=gfortran"], w.work, log)
+        w.must(["make", f"-j{w.jobs}"], here, log)
+        (here / "built").touch()
+    if w.wanted("ctest"):
+        said = w.work / "coarrays.ctest.log"
+        said.unlink(missing_ok=True)
+        # Its installer would fetch other packages.
+        status, took = w.run(["ctest", "--timeout", "200", "-E", "installation|shellcheck"], here, said, 4 * w.limit)
+        says = ""
+        if status is not None:
+            status, says = caf_says(text_of(said), status)
+        w.row("OpenCoarrays", "ctest", "1 to 8", status, took, says)
+
+
+def together(rows):
+    """Rows of one program that differ only in the number of ranks as one, and then programs of one package that are alike; the times
+    are added."""
+    for same, joined in (((0, 1, 3), 2), ((0, 2, 3), 1)):
+        found = {}
+        for row in rows:
+            key = tuple(row[i] for i in same) + (() if joined == 2 or row[0].startswith("NAS") else (row[1],))
+            if key in found:
+                old = found[key]
+                found[key] = [*old[:joined], old[joined] + (", " if joined == 2 else "`, `") + row[joined], *old[joined + 1:4],
+                              str(int(old[4]) + int(row[4]))]
+            else:
+                found[key] = list(row)
+        rows = list(found.values())
+    return rows
+
+
 def write_docs(page, rows):
     text = page.read_text()
     if BEGIN not in text or END not in text:
         sys.exit(f"fortran_world: {page} has no lines {BEGIN} and {END}")
     lines = ["", "| program | ranks | result | s |", "|---|---|---|---|"]
-    lines += [f"| {a}, `{b}` | {n} | {word} | {t} |" for a, b, n, word, t in rows]
     head, rest = text.split(BEGIN, 1)
+    ran = {a for a, *_ in rows}
+    # What was not run this time stays.
+    lines += [line for line in rest.split(END, 1)[0].splitlines()[3:] if line.startswith("| ") and line[2:].split(",")[0] not in ran]
+    lines += [f"| {a}, `{b}` | {n} | {word} | {t} |" for a, b, n, word, t in together(rows)]
     page.write_text(head + BEGIN + "\n".join(lines) + "\n\n" + END + rest.split(END, 1)[1])
 
 
-PARTS = {"scalapack": scalapack, "mumps": mumps, "hdf5": hdf5}
+PARTS = {"scalapack": scalapack, "mumps": mumps, "hdf5": hdf5, "nas": nas, "coarrays": coarrays}
 
 
 def main():
@@ -228,16 +341,23 @@ def main():
     args.work = args.work.resolve()
     args.work.mkdir(parents=True, exist_ok=True)
     w = World(args, "fortran_world")
+    left_out = []
     try:
         for part in args.parts or PARTS:
-            PARTS[part](w)
+            try:
+                PARTS[part](w)
+            except NoSource as why:
+                if args.parts:
+                    raise
+                print(why, flush=True)
+                left_out.append(part)
     finally:
         if made:
             shutil.rmtree(made, ignore_errors=True)
     if args.docs:
         write_docs(args.docs, w.rows)
     bad = [r for r in w.rows if not r[3].startswith("passes")]
-    print(f"{len(w.rows) - len(bad)} of {len(w.rows)} rows pass")
+    print(f"{len(w.rows) - len(bad)} of {len(w.rows)} rows pass" + (f"; without sources: {' '.join(left_out)}" if left_out else ""))
     return 1 if bad or not w.rows else 0
 
 

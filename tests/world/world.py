@@ -9,6 +9,10 @@ import sys
 import time
 
 
+class NoSource(SystemExit):
+    """A source cannot be had; its words say what to do."""
+
+
 class World:
     """A folder in which all is built, and the lines of the table."""
 
@@ -64,12 +68,20 @@ class World:
         have = sorted(p for p in self.work.glob(f"{package}-*") if p.is_dir())
         if not have:
             if shutil.which("apt-get") is None or shutil.which("dpkg-source") is None:
-                sys.exit(f"{self.name}: the sources come from Debian by apt-get and dpkg-source (package dpkg-dev); "
+                raise NoSource(f"{self.name}: the sources come from Debian by apt-get and dpkg-source (package dpkg-dev); "
                          "without them unpack them into the folder of --work")
             log = self.work / "apt.log"
             status, _ = self.run(["apt-get", "-q", "source", package], self.work, log)
             if status != 0:
-                sys.exit(f"{self.name}: apt-get source {package} failed. Add a deb-src line (in a .sources file: "
+                raise NoSource(f"{self.name}: apt-get source {package} failed. Add a deb-src line (in a .sources file: "
                          f"Types: deb deb-src) to /etc/apt and run apt-get update; what it said is in {log}")
             have = sorted(p for p in self.work.glob(f"{package}-*") if p.is_dir())
+        return have[0]
+
+    def folder(self, pattern, what):
+        """The folder of a source that Debian does not have: the user puts it, or a link to it, into the folder of --work."""
+        have = sorted(p for p in self.work.glob(pattern) if p.is_dir())
+        if not have:
+            raise NoSource(f"{self.name}: {what}, is not in Debian: unpack it, or make a link to it, in the folder of --work "
+                     f"({self.work}), under a name like {pattern}; or name the other parts")
         return have[0]

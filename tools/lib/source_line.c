@@ -84,17 +84,12 @@ static bool run(char *const argv[], char *to, size_t cap)
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && n > 0;
 }
 
-void pli_source_line_find(uint32_t pid, uint64_t address, char *to, size_t cap)
+static void find_line(const struct module *m, uint64_t address, char *to, size_t cap)
 {
-    struct module m;
-    to[0] = '\0';
-    if (address == 0 || !find_module(pid, address, &m)) {
-        return;
-    }
-    uint64_t place = is_fixed(m.path) ? address : address - m.base;
+    uint64_t place = is_fixed(m->path) ? address : address - m->base;
     char number[32], text[512];
     snprintf(number, sizeof number, "0x%llx", (unsigned long long)place - 1); // in the call itself
-    char *argv[] = { (char *)"addr2line", (char *)"-e", m.path, number, NULL };
+    char *argv[] = { (char *)"addr2line", (char *)"-e", (char *)m->path, number, NULL };
     if (run(argv, text, sizeof text) && text[0] != '?') {
         char *space = strchr(text, ' '); // "(discriminator 2)"
         if (space != NULL) {
@@ -104,6 +99,29 @@ void pli_source_line_find(uint32_t pid, uint64_t address, char *to, size_t cap)
         snprintf(to, cap, "%s", slash != NULL ? slash + 1 : text);
         return;
     }
-    const char *slash = strrchr(m.path, '/');
+    const char *slash = strrchr(m->path, '/');
     snprintf(to, cap, "%s+0x%llx", slash + 1, (unsigned long long)place);
+}
+
+void pli_source_line_find(uint32_t pid, uint64_t address, char *to, size_t cap)
+{
+    struct module m;
+    to[0] = '\0';
+    if (address != 0 && find_module(pid, address, &m)) {
+        find_line(&m, address, to, cap);
+    }
+}
+
+void pli_source_line_of(const char *written, char *to, size_t cap)
+{
+    unsigned long long address, base;
+    struct module m;
+    int at = 0;
+    to[0] = '\0';
+    if (sscanf(written, "%llx %llx %n", &address, &base, &at) == 2 && written[at] == '/' &&
+        strlen(written + at) < sizeof m.path) {
+        snprintf(m.path, sizeof m.path, "%s", written + at);
+        m.base = base;
+        find_line(&m, address, to, cap);
+    }
 }

@@ -9,4 +9,7 @@
 // "solver.c:120", or "solver+0x1a2c" without debug information; "" when nothing is known.
 void pli_source_line_find(uint32_t pid, uint64_t address, char *to, size_t cap);
 
+// The same from what pli_call_site_write has written in the process, which may be gone.
+void pli_source_line_of(const char *written, char *to, size_t cap);
+
 #endif

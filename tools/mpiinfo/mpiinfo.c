@@ -5,8 +5,10 @@
 #include "abi_print.h"
 #include "coverage.h"
 #include "mpiinfo_options.h"
+#include "tune.h"
 #include "io/file_uring.h"
 #include "net/ucx/ucx.h"
+#include "tool_print.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -113,10 +115,17 @@ static void print_summary(void)
 
 // What is printed for each option, indexed as mpiinfo.opt says.
 static void (*const print[PLI_MPIINFO_N_TAKE])(void) = {
-    [PLI_MPIINFO_BUILD] = print_build,       [PLI_MPIINFO_COLLECTIVES] = print_collectives,
-    [PLI_MPIINFO_COVERAGE] = print_coverage, [PLI_MPIINFO_FUNCTIONS] = print_there,
-    [PLI_MPIINFO_MISSING] = print_missing,   [PLI_MPIINFO_NETWORK] = print_network,
-    [PLI_MPIINFO_SETTINGS] = print_settings, [PLI_MPIINFO_VERSION] = print_version,
+    [PLI_MPIINFO_BUILD] = print_build,
+    [PLI_MPIINFO_COLLECTIVES] = print_collectives,
+    [PLI_MPIINFO_COVERAGE] = print_coverage,
+    [PLI_MPIINFO_FUNCTIONS] = print_there,
+    [PLI_MPIINFO_MISSING] = print_missing,
+    [PLI_MPIINFO_NETWORK] = print_network,
+    [PLI_MPIINFO_SETTINGS] = print_settings,
+    [PLI_MPIINFO_VERSION] = print_version,
+    [PLI_MPIINFO_CVARS] = pli_tool_print_cvars,
+    [PLI_MPIINFO_PVARS] = pli_tool_print_pvars,
+    [PLI_MPIINFO_EVENTS] = pli_tool_print_events,
 };
 
 static _Noreturn void __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
@@ -164,6 +173,10 @@ int main(int argc, char **argv)
             i += n - 1;
             if (use.option->take == PLI_MPIINFO_HELP) {
                 pli_options_help(&r, stdout);
+            } else if (use.option->take == PLI_MPIINFO_TUNE) {
+                status = pli_tune_host() ? status : 1;
+            } else if (use.option->take == PLI_MPIINFO_TUNE_RANK) {
+                status = pli_tune_rank(use.text) ? status : 1;
             } else if (use.option->take == PLI_MPIINFO_ABI) {
                 status = pli_abi_print_file(use.text) ? status : 1;
             } else {

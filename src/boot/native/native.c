@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rank's side of our mpiexec: maps the inherited memory and takes one of its task's rows.
 #include "boot/native/native.h"
+#include "base/call_site.h"
 #include "base/cpu.h"
 
 #include "base/conf.h"
@@ -269,7 +270,11 @@ static _Noreturn void native_abort(struct pli_boot *boot, int code, const char *
         pli_boot_exit(pli_boot_exit_code(code)); // it has not come to have a row
     }
     struct pli_ctl_msg msg = { .kind = PLI_CTL_ABORT, .row = boot->row, .code = code };
-    snprintf(msg.text, sizeof msg.text, "%s", why);
+    int n = snprintf(msg.text, sizeof msg.text, "%s", why);
+    size_t end = n < 0 ? 0 : (size_t)n < sizeof msg.text ? (size_t)n : sizeof msg.text - 1;
+    if (pli_call_site_write(msg.text + end + 1, sizeof msg.text - end - 1) > 0) {
+        msg.text[end] = '\n';
+    }
     boot->node.rows[boot->row].abort_code = code;
     pli_node_set_state(&boot->node, boot->row, PLI_NODE_ABORTED);
     // mpiexec ends the others at once and leaves this process a moment for its last words.

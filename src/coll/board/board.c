@@ -105,8 +105,17 @@ bool pli_board_arrive(struct pli_board *b)
         pli_board_wake_all(b);
         return false;
     }
+    uint64_t n = (uint64_t)b->n;
+    if (b->n_group > 0) {
+        uint64_t before =
+            atomic_fetch_add_explicit(&b->w->groups[b->group].arrived, 1, memory_order_acq_rel);
+        if (before + 1 != b->seq * b->n_together) {
+            return false;
+        }
+        n = b->n_group;
+    }
     uint64_t before = atomic_fetch_add_explicit(&b->w->arrived, 1, memory_order_acq_rel);
-    return before + 1 == b->seq * (uint64_t)b->n;
+    return before + 1 == b->seq * n;
 }
 
 void pli_board_release(struct pli_board *b, enum pli_board_error error)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct pli_board_cma;
 struct pli_comm;
 struct pli_lane;
 struct pli_shm_mailbox;
@@ -25,7 +26,8 @@ struct pli_board {
     const struct pli_comm *comm;
     const int *ranks; // of the members in comm
     int n, me;
-    uint32_t kind;          // of the operation under way, for the record of a sleeper
+    uint32_t n_group, group, n_together; // groups, mine, and the members in it; 0: there are none
+    uint32_t kind;                       // of the operation under way, for the record of a sleeper
     bool is_flat;           // few members with a core each: each looks at the slots of all others
     bool is_oversubscribed; // the ranks of this host outnumber its cores
     bool is_unfinished;     // the last operation was left without waiting for the others
@@ -36,6 +38,7 @@ struct pli_board {
     bool turn;                   // which half was shown last
     bool has_no_window;          // a member had no memory for it
     unsigned char *stream;       // mine, a chunk for every entry of the ring
+    struct pli_board_cma *cma;   // of board_cma.c; NULL: not used yet
     int only; // member to wake at the end of a meeting, when the others are woken later; -1: all
     int last_woken;                   // member, -1: none
     struct pli_shm_mailbox *last_box; // its

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { PLI_BOARD_INLINE = 96, PLI_BOARD_RING = 8 };
+enum { PLI_BOARD_INLINE = 96, PLI_BOARD_RING = 8, PLI_BOARD_N_GROUP = 16 };
 
 // One posting. What is said here is complete once seq has its number.
 struct pli_board_slot {
@@ -38,14 +38,21 @@ struct pli_board_member {
 };
 _Static_assert(sizeof(struct pli_board_member) == 384, "shared with other processes");
 
-struct pli_board_wire {
-    _Alignas(128) _Atomic uint64_t n_left; // members that have no more use for it
-    _Atomic uint64_t n_done;               // of those, how many have given back their own pieces
+// Members in a row that count themselves in together; the last of them counts the group.
+struct pli_board_group {
     _Alignas(128) _Atomic uint64_t arrived;
+};
+
+struct pli_board_wire {
+    _Alignas(128) _Atomic uint64_t n_left;  // members that have no more use for it
+    _Atomic uint64_t n_done;                // of those, how many have given back their own pieces
+    _Alignas(128) _Atomic uint64_t arrived; // members, or groups of them
+    struct pli_board_group groups[PLI_BOARD_N_GROUP];
     struct pli_board_slot result;
     struct pli_board_slot ring[PLI_BOARD_RING]; // broadcasts
     struct pli_board_member members[];
 };
-_Static_assert(sizeof(struct pli_board_wire) == (3 + PLI_BOARD_RING) * 128, "shared");
+_Static_assert(sizeof(struct pli_board_wire) == (3 + PLI_BOARD_N_GROUP + PLI_BOARD_RING) * 128,
+               "shared");
 
 #endif

@@ -14,6 +14,7 @@
 #include "msg/lane.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "msg/msg_wire.h"
 #include "net/net.h"
 #include "obj/datatype.h"
@@ -83,6 +84,13 @@ static void address(struct pli_shm_cell *cell, const struct pli_request *r, int 
     cell->word[0] = (uint64_t)(uintptr_t)r;
 }
 
+static void count(const struct pli_request *r, enum pli_stat_protocol p)
+{
+    if (r->lane->statistics != NULL) {
+        pli_statistics_hooks->sent(r, p);
+    }
+}
+
 // All of a small message. False: no room now.
 static bool issue_whole(struct pli_request *r)
 {
@@ -115,6 +123,7 @@ static bool issue_whole(struct pli_request *r)
         memcpy(cell->bytes + sizeof cell->word[0], few, size);
     }
     pli_shm_publish(&r->conn->shm, cell, pos);
+    count(r, PLI_STAT_EAGER);
     r->moved = size;
     if ((r->flags & PLI_REQ_SYNC) == 0) {
         pli_request_complete(r, (enum pli_err)r->err);
@@ -132,6 +141,7 @@ static bool issue_offer(struct pli_request *r)
     address(cell, r, PLI_MSG_GATEWAY_OFFER);
     cell->word[1] = (uint64_t)pli_type_external_each(r->type);
     pli_shm_publish(&r->conn->shm, cell, pos);
+    count(r, PLI_STAT_RNDV);
     return true;
 }
 
@@ -366,7 +376,7 @@ static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pl
     struct pli_unexpected *p = pli_unexpected_of(ep, conn_of(lane, cell->src_proc), cell,
                                                  is_heap ? sizeof cell->word[1] : cell->size);
     p->is_external = true;
-    p->pid = cell->src_proc;
+    p->sender = cell->src_proc;
     p->address = cell->word[1]; // the sender's number
     if (is_heap) {
         p->address = slot_at(cell->word[1])->srqid;
@@ -418,7 +428,7 @@ static void got_unsend(struct pli_lane *lane, const struct pli_shm_cell *cell)
     struct pli_match_item *i = ep != NULL ? ep->match.arrival.last : NULL;
     for (; i != NULL; i = i->older) {
         struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
-        if (p->kind >= PLI_MSG_GATEWAY_MSG && p->pid == proc && p->address == cell->word[0]) {
+        if (p->kind >= PLI_MSG_GATEWAY_MSG && p->sender == proc && p->address == cell->word[0]) {
             uint64_t id = p->remote;
             pli_match_take(&ep->match, i);
             pli_unexpected_destroy(p);

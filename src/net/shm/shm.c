@@ -6,6 +6,7 @@
 #include "base/futex.h"
 #include "boot/node.h"
 #include "base/log.h"
+#include "net/shm/peer_memory.h"
 #include "net/shm/shm_sleep.h"
 #include "net/shm/wake_sock.h"
 
@@ -36,6 +37,7 @@ PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *no
     pli_shm_sleep_init();
     s->box = pli_shm_box(node, row, lane);
     s->base = node->base;
+    pli_peer_memory_publish(s->box, node->header->job, row);
     // A lane that is opened anew goes on where its last owner in this process stopped.
     s->head = s->published = atomic_load_explicit(&s->box->head, memory_order_relaxed);
     size_t at = PLI_SHM_OUTBOX;

@@ -58,6 +58,8 @@ struct pli_shm_mailbox {
     uint32_t n_wake_name;                // bytes of the name of the reader's wake socket
     char wake_name[16];                  // see PLI_SHM_BY_SOCKET
     uint64_t wake_key;                   // what a datagram to it must hold
+    uint32_t pid;                        // of the reader, and what is in its memory where, by
+    uint64_t cookie, cookie_at;          // which it is known: peer_memory.h
     _Alignas(128) struct pli_shm_cell cells[PLI_SHM_N_CELL];
 };
 _Static_assert(sizeof(struct pli_shm_mailbox) <= 128 * 1024, "the outbox begins at 128 KiB");

@@ -34,10 +34,10 @@ static void note(struct pli_conn *c, int kind, const uint64_t word[3])
 
 // Ask the other host for the data, which will be read straight to its place.
 void pli_tcp_accept(struct pli_request *recv, struct pli_conn *from, uint64_t want,
-                    uint64_t address, uint32_t pid)
+                    uint64_t address, uint32_t n_piece)
 {
     (void)address;
-    (void)pid;
+    (void)n_piece;
     struct pli_tcp_conn *tc = from->net;
     bool is_good = pli_rndv_make_cursor(recv);
     recv->item.seq =

@@ -7,6 +7,7 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "msg/request.h"
+#include "msg/statistics_hooks.h"
 #include "msg/msg_wire.h"
 #include "msg/rndv.h"
 #include "net/tcp/secure.h"
@@ -178,6 +179,9 @@ bool pli_tcp_conn_fill_head(struct pli_tcp_conn *tc, struct pli_request *r, stru
             abort();
         }
         head->reqid = r->item.seq;
+    }
+    if (r->lane->statistics != NULL) {
+        pli_statistics_hooks->sent(r, is_eager ? PLI_STAT_EAGER : PLI_STAT_RNDV);
     }
     return is_eager;
 }

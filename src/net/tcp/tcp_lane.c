@@ -544,7 +544,31 @@ static bool is_busy(struct pli_net_lane *base)
     return net->ucx != NULL && net->bypass->is_busy(net);
 }
 
+// What comes from a host with the same kernel was put into the socket by the processor that sent
+// it, and the socket remembers which that was.
+static int peer_processor(struct pli_net_lane *base, uint32_t *index_out)
+{
+    struct pli_tcp_lane *net = of(base);
+    const struct pli_node *node = &pli_proc.boot->node;
+    int cpu = -1;
+    pli_lock_take(&net->base.lane->lock);
+    if (node->header->n_beside > 0 && net->active != NULL) {
+        *index_out = net->active->owner->conn->proc;
+        const struct pli_node_proc *p = pli_node_find(node, *index_out);
+        socklen_t len = sizeof cpu;
+        bool is_beside = p != NULL && node->hosts[p->host].cores != 0 &&
+                         node->hosts[p->host].cores == node->hosts[pli_proc.boot->host].cores;
+        if (!is_beside ||
+            getsockopt(net->active->watch.fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &len) != 0) {
+            cpu = -1;
+        }
+    }
+    pli_lock_drop(&net->base.lane->lock);
+    return cpu;
+}
+
 static const struct pli_net_lane_ops lane_ops = {
+    .peer_processor = peer_processor,
     .sleeps_by = PLI_SHM_BY_SOCKET,
     .look_cost = 8,
     .poll = poll_lane,

@@ -51,7 +51,7 @@ static int node_is_off(void)
 
 static int copy_is_cma(void)
 {
-    return strcmp(pli_conf.shm_copy, "cma") == 0;
+    return strcmp(pli_conf.onecopy, "cma") == 0;
 }
 
 static void values(void)
@@ -62,7 +62,7 @@ static void values(void)
     T_OK(load_with("PLIANT_EAGER_MAX", "64K", eager_is_64k, said, sizeof said));
     T_OK(load_with("PLIANT_EAGER_MAX", "64k", eager_is_64k, said, sizeof said));
     T_OK(load_with("PLIANT_NODE", "off", node_is_off, said, sizeof said));
-    T_OK(load_with("PLIANT_SHM_COPY", "cma", copy_is_cma, said, sizeof said));
+    T_OK(load_with("PLIANT_ONECOPY", "cma", copy_is_cma, said, sizeof said));
     T_STR(said, "");
 }
 
@@ -82,8 +82,8 @@ static void mistakes(void)
     T_OK(load_with("PLIANT_ZEBRA_CROSSING", "1", eager_is_default, said, sizeof said));
     T_HAS(said, "PLIANT_ZEBRA_CROSSING");
     T_OK(strstr(said, "did you mean") == NULL);
-    T_OK(load_with("PLIANT_SHM_COPY", "magic", eager_is_default, said, sizeof said));
-    T_HAS(said, "auto|pipe|cma");
+    T_OK(load_with("PLIANT_ONECOPY", "magic", eager_is_default, said, sizeof said));
+    T_HAS(said, "auto|cma|off");
 }
 
 static void list(void)

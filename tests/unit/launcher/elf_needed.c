@@ -29,6 +29,8 @@ static void read_it(const unsigned char *bytes, size_t len)
     low = (const char *)bytes;
     high = low + len;
     pli_elf_needed_each(bytes, len, count, NULL);
+    const char *folders = pli_elf_needed_rpath(bytes, len);
+    T_OK(folders == NULL || (folders >= low && folders + strlen(folders) < high));
 }
 
 // len bytes whose end is the end of what can be read.

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives that move large blocks, in one copy: each rank reads what it gets out of the others'
+// buffers; in a gather each writes to the root's, since all then work at once.
+#include "coll/algorithms.h"
+#include "coll/board/board.h"
+#include "coll/board/board_cma.h"
+#include "coll/comm_state.h"
+#include "obj/comm.h"
+#include "obj/cursor.h"
+#include "obj/datatype.h"
+
+// Where blocks in a row begin; NULL: they have holes.
+static char *row_of(const struct pli_blocks *b)
+{
+    bool is_row = b->type->is_dense && b->types == NULL && b->counts.data == NULL;
+    return is_row ? pli_blocks_shift(b->buf, b->type->true_lb) : NULL;
+}
+
+static char *both(const char *theirs, char *mine)
+{
+    return theirs != NULL ? mine : NULL;
+}
+
+static void copy_own(const struct pli_coll_args *a, struct pli_block from, int me)
+{
+    if (!a->is_in_place) {
+        struct pli_block to = pli_blocks_at(&a->recv, me);
+        pli_cursor_copy(from.buf, from.count, from.type, to.buf, to.count, to.type);
+    }
+}
+
+enum pli_err pli_move_cma_alltoall(const struct pli_coll_args *a)
+{
+    struct pli_board *b = pli_comm_state_here(a->comm);
+    size_t bytes = (size_t)pli_coll_args_bytes(a);
+    char *to = row_of(&a->recv);
+    char *mine = a->is_in_place ? NULL : both(to, row_of(&a->send));
+    enum pli_err err = pli_board_cma_begin(b, a, mine, 0);
+    if (err != PLI_OK) {
+        return err;
+    }
+    copy_own(a, pli_blocks_at(&a->send, b->me), b->me);
+    bool is_good = true;
+    for (int k = 1; k < b->n && is_good; k++) {
+        int i = (b->me + k) % b->n;
+        is_good = pli_board_cma_read(b, i, (size_t)b->me * bytes, to + (size_t)i * bytes, bytes);
+    }
+    return pli_board_cma_end(b, a, is_good);
+}
+
+enum pli_err pli_move_cma_allgather(const struct pli_coll_args *a)
+{
+    struct pli_board *b = pli_comm_state_here(a->comm);
+    size_t bytes = (size_t)pli_coll_args_bytes(a);
+    char *to = row_of(&a->recv);
+    char *mine = a->is_in_place ? to : row_of(&a->send);
+    if (a->is_in_place && to != NULL) {
+        mine = to + (size_t)b->me * bytes;
+    }
+    enum pli_err err = pli_board_cma_begin(b, a, both(to, mine), 0);
+    if (err != PLI_OK) {
+        return err;
+    }
+    copy_own(a, (struct pli_block){ (void *)(uintptr_t)a->send.buf, a->send.count, a->send.type },
+             b->me);
+    bool is_good = true;
+    for (int k = 1; k < b->n && is_good; k++) { // no two read from one rank at the same time
+        int i = (b->me + k) % b->n;
+        is_good = pli_board_cma_read(b, i, 0, to + (size_t)i * bytes, bytes);
+    }
+    return pli_board_cma_end(b, a, is_good);
+}
+
+enum pli_err pli_move_cma_gather(const struct pli_coll_args *a)
+{
+    struct pli_board *b = pli_comm_state_here(a->comm);
+    size_t bytes = (size_t)pli_coll_args_bytes(a);
+    bool is_root = b->me == a->root;
+    char *mine = row_of(is_root ? &a->recv : &a->send);
+    enum pli_err err = pli_board_cma_begin(b, a, mine, a->root);
+    if (err != PLI_OK) {
+        return err;
+    }
+    bool is_good = true;
+    if (is_root) {
+        copy_own(a,
+                 (struct pli_block){ (void *)(uintptr_t)a->send.buf, a->send.count, a->send.type },
+                 b->me);
+    } else {
+        is_good = pli_board_cma_write(b, a->root, (size_t)b->me * bytes, mine, bytes);
+    }
+    return pli_board_cma_end(b, a, is_good);
+}
+
+enum pli_err pli_move_cma_scatter(const struct pli_coll_args *a)
+{
+    struct pli_board *b = pli_comm_state_here(a->comm);
+    size_t bytes = (size_t)pli_coll_args_bytes(a);
+    bool is_root = b->me == a->root;
+    char *mine = row_of(is_root ? &a->send : &a->recv);
+    enum pli_err err = pli_board_cma_begin(b, a, mine, (a->root + b->n - 1) % b->n);
+    if (err != PLI_OK) {
+        return err;
+    }
+    bool is_good = true;
+    if (!is_root) {
+        is_good = pli_board_cma_read(b, a->root, (size_t)b->me * bytes, mine, bytes);
+    } else if (!a->is_in_place) {
+        struct pli_block from = pli_blocks_at(&a->send, b->me);
+        pli_cursor_copy(from.buf, from.count, from.type, (void *)(uintptr_t)a->recv.buf,
+                        a->recv.count, a->recv.type);
+    }
+    return pli_board_cma_end(b, a, is_good);
+}

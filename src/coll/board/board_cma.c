@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lets members of a board copy from buffer to buffer, where that is allowed and measures faster.
+#include "coll/board/board_cma.h"
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "coll/board/board.h"
+#include "coll/board/board_life.h"
+#include "net/shm/peer_memory.h"
+#include "obj/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+enum {
+    TRY = 4,    // operations with each way at first
+    AGAIN = 64, // operations after which the slower one is tried again
+    CLASS_MIN = 14,
+    N_CLASS = 12
+};
+
+// What a member says in its slot.
+struct said {
+    uint64_t at; // address of its buffer
+    uint8_t can; // it has one, and may read the memory of all others
+    uint8_t is_good;
+    uint8_t is_cma; // of the chooser: this way
+};
+
+// What an operation of some size takes each way.
+struct cost {
+    float ns[2];
+    uint32_t n;
+};
+
+struct pli_board_cma {
+    struct cost costs[PLI_N_COLL][N_CLASS];
+    uint64_t start_ns;
+    int chooser;
+    bool may_read; // the memory of all members
+    bool is_cma;   // the operation under way
+};
+
+static bool is_same_process(const struct pli_board *b, int member)
+{
+    const struct pli_group *g = b->comm->group;
+    return pli_group_at(g, b->ranks[member]).proc == g->me.proc;
+}
+
+// Whether this process may read the memory of all others; tried once.
+static struct pli_board_cma *open_cma(struct pli_board *b)
+{
+    if (b->cma != NULL) {
+        return b->cma;
+    }
+    b->cma = calloc(1, sizeof *b->cma);
+    bool may = b->cma != NULL && pli_conf.onecopy[0] != 'o';
+    for (int i = 0; i < b->n && may; i++) {
+        may = is_same_process(b, i) ||
+              pli_peer_memory_probe(pli_board_life_box(b->comm, b->ranks[i]));
+    }
+    if (b->cma != NULL) {
+        b->cma->may_read = may;
+    }
+    return b->cma;
+}
+
+static struct cost *cost_of(struct pli_board_cma *c, const struct pli_coll_args *a)
+{
+    int k = 63 - __builtin_clzll((uint64_t)pli_coll_args_bytes(a) | 1) - CLASS_MIN;
+    return &c->costs[a->kind][k < 0 ? 0 : k >= N_CLASS ? N_CLASS - 1 : k];
+}
+
+static bool pick(struct cost *c)
+{
+    uint32_t n = c->n++;
+    if (pli_conf.onecopy[0] == 'c') {
+        return true;
+    }
+    if (n < 2 * TRY) {
+        return n >= TRY;
+    }
+    bool is_cma = c->ns[1] < c->ns[0];
+    return n % AGAIN == 0 ? !is_cma : is_cma;
+}
+
+// The fastest counts, and is slowly forgotten. The first of a way fills caches and maps memory.
+static void count(const struct pli_board *b, const struct pli_coll_args *a, bool is_cma)
+{
+    struct pli_board_cma *c = b->cma;
+    if (c == NULL || c->chooser != b->me) {
+        return;
+    }
+    struct cost *k = cost_of(c, a);
+    float ns = (float)(pli_clock_ns() - c->start_ns), *best = &k->ns[is_cma];
+    if (k->n != 1 && k->n != TRY + 1) {
+        *best = *best <= 0 || ns < *best ? ns : *best * 0.9f + ns * 0.1f;
+    }
+}
+
+static const struct said *said_by(struct pli_board *b, int member)
+{
+    return (const struct said *)(const void *)pli_board_slot(b, member)->data;
+}
+
+static enum pli_err say(struct pli_board *b, const struct pli_coll_args *a, const struct said *s)
+{
+    uint64_t bytes = (uint64_t)pli_coll_args_bytes(a);
+    memcpy(pli_board_begin(b, a, bytes)->data, s, sizeof *s);
+    return pli_board_meet(b, a, bytes);
+}
+
+enum pli_err pli_board_cma_begin(struct pli_board *b, const struct pli_coll_args *a,
+                                 const void *mine, int chooser)
+{
+    struct pli_board_cma *c = open_cma(b);
+    struct said s = { .at = (uint64_t)(uintptr_t)mine };
+    s.can = c != NULL && c->may_read && mine != NULL;
+    s.is_cma = s.can && chooser == b->me && pick(cost_of(c, a));
+    enum pli_err err = say(b, a, &s);
+    if (err != PLI_OK) {
+        return err;
+    }
+    bool is_cma = said_by(b, chooser)->is_cma;
+    for (int i = 0; i < b->n; i++) {
+        is_cma = is_cma && said_by(b, i)->can;
+    }
+    if (c != NULL) {
+        c->chooser = chooser;
+        c->start_ns = pli_clock_ns();
+    }
+    return is_cma ? PLI_OK : PLI_AGAIN;
+}
+
+bool pli_board_cma_read(struct pli_board *b, int member, size_t at, void *to, size_t len)
+{
+    const char *from = (const char *)(uintptr_t)said_by(b, member)->at + at;
+    if (is_same_process(b, member)) {
+        memcpy(to, from, len);
+        return true;
+    }
+    struct iovec local = { to, len }, remote = { (void *)(uintptr_t)from, len };
+    return pli_peer_memory_read(pli_board_life_box(b->comm, b->ranks[member]), &local, 1, &remote,
+                                1, len);
+}
+
+bool pli_board_cma_write(struct pli_board *b, int member, size_t at, const void *from, size_t len)
+{
+    uint64_t to = said_by(b, member)->at + at;
+    if (is_same_process(b, member)) {
+        memcpy((void *)(uintptr_t)to, from, len);
+        return true;
+    }
+    return pli_peer_memory_write(pli_board_life_box(b->comm, b->ranks[member]), to, from, len);
+}
+
+enum pli_err pli_board_cma_end(struct pli_board *b, const struct pli_coll_args *a, bool is_good)
+{
+    struct said s = { .is_good = is_good };
+    enum pli_err err = say(b, a, &s);
+    for (int i = 0; i < b->n && err == PLI_OK; i++) {
+        err = said_by(b, i)->is_good ? PLI_OK : PLI_AGAIN;
+    }
+    if (err == PLI_OK) {
+        count(b, a, true);
+    }
+    return err;
+}
+
+void pli_board_cma_other_end(struct pli_board *b, const struct pli_coll_args *a)
+{
+    count(b, a, false);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which way a large message between processes of a host is copied. What is fastest differs from
+// machine to machine by a factor of two and depends on what the program does: so each lane measures
+// its own messages and goes by that.
+#ifndef PLI_MSG_COPY_SELECT_H
+#define PLI_MSG_COPY_SELECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_lane;
+struct pli_request;
+
+enum pli_copy_way {
+    PLI_COPY_BLOCKS,   // through blocks of the sender
+    PLI_COPY_READ,     // the receiver reads the sender's buffer
+    PLI_COPY_TOGETHER, // the same, and a sender that waits writes part of it
+    PLI_N_COPY_WAY
+};
+
+// Context of all: lane locked.
+
+// The way for a message of so many bytes of which the first n_way ways are possible.
+enum pli_copy_way pli_copy_select_take(struct pli_lane *lane, uint64_t size, int n_way);
+// The receive begins to be copied this way, and is over; pli_rndv_end_receive says the latter.
+void pli_copy_select_begin(struct pli_request *recv, enum pli_copy_way way, uint64_t now_ns);
+void pli_copy_select_end(struct pli_request *recv);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Puts and gets by the kernel.
+// An access is over when the call returns, at both sides: flushes have nothing to do for it. No
+// order is to be kept with other puts and gets, and accumulations go by messages.
+#include "rma/rma_cma.h"
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "boot/boot.h"
+#include "msg/request.h"
+#include "net/shm/peer_memory.h"
+#include "net/shm/shm.h"
+#include "rma/rma_target.h"
+
+#include <sys/uio.h>
+
+struct pli_shm_mailbox *pli_rma_cma_box(struct pli_id id)
+{
+    uint32_t row;
+    bool is_wanted = pli_conf.onecopy[0] != 'o' && !pli_request_may_be_withdrawn;
+    if (!is_wanted || !pli_boot_shares(&pli_boot, id.proc, &row)) {
+        return NULL;
+    }
+    return pli_shm_box(&pli_boot.node, row, (int)(id.ep % PLI_NODE_N_LANE));
+}
+
+// The mailbox of a process whose memory may be read, now; NULL: it may not.
+static struct pli_shm_mailbox *reach(struct pli_win_peer *p)
+{
+    struct pli_shm_mailbox *box = atomic_load_explicit(&p->box, memory_order_relaxed);
+    if (box == NULL) {
+        return NULL;
+    }
+    uint64_t now = pli_clock_ns(), was = atomic_load_explicit(&p->box_ns, memory_order_relaxed);
+    if (was != 0 && now - was < PLI_PEER_MEMORY_HOLDS_NS) {
+        return box;
+    }
+    bool may = was == 0 ? pli_peer_memory_probe(box) : pli_peer_memory_is_owner(box);
+    if (!may) {
+        atomic_store_explicit(&p->box, NULL, memory_order_relaxed);
+        return NULL;
+    }
+    atomic_store_explicit(&p->box_ns, now, memory_order_relaxed);
+    return box;
+}
+
+static uint64_t address_of(const struct pli_rma_target *t)
+{
+    return t->peer->address + (uint64_t)t->at + (uint64_t)t->type->true_lb;
+}
+
+bool pli_rma_cma_put(const struct pli_rma_target *t, const void *from, size_t bytes)
+{
+    const struct pli_shm_mailbox *box = reach(t->peer);
+    return box != NULL && pli_peer_memory_write(box, address_of(t), from, bytes);
+}
+
+bool pli_rma_cma_get(const struct pli_rma_target *t, void *to, size_t bytes)
+{
+    const struct pli_shm_mailbox *box = reach(t->peer);
+    struct iovec local = { to, bytes };
+    struct iovec remote = { (void *)(uintptr_t)address_of(t), bytes };
+    return box != NULL && pli_peer_memory_read(box, &local, 1, &remote, 1, bytes);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Put and MPI_Get on memory of another process of this host that is not shared: the kernel
+// copies, and the process need not be in a call of MPI.
+#ifndef PLI_RMA_RMA_CMA_H
+#define PLI_RMA_RMA_CMA_H
+
+#include "obj/group.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_rma_target;
+struct pli_shm_mailbox;
+
+// Where a process of this host says who it is; NULL: it is of another host, or its memory is not to
+// be accessed so. Context: any.
+struct pli_shm_mailbox *pli_rma_cma_box(struct pli_id id);
+
+// Copy a run of bytes between memory here and what the access names, at once. False: it cannot be
+// done so, or failed; the access has to be done by messages. Context: any thread.
+bool pli_rma_cma_put(const struct pli_rma_target *t, const void *from, size_t bytes);
+bool pli_rma_cma_get(const struct pli_rma_target *t, void *to, size_t bytes);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives of large blocks of random sizes, also in place and with layouts that have holes,
+// checked byte by byte, while PLIANT_ONECOPY and PLIANT_COLL say how they are done. With an argument
+// a filter forbids rank 1 to read memory of other processes: "forbid-first" from the start,
+// "forbid-later" in the middle, when others rely on it.
+#include <mpi.h>
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "t.h"
+
+enum { MOST = 300000, ROUNDS = 24 };
+
+static int me, n;
+static unsigned char *out, *in;
+static uint64_t state = 99; // the same at all ranks
+
+static uint32_t any(uint32_t below)
+{
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)(state >> 33) % below;
+}
+
+static bool forbid(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { .len = sizeof code / sizeof code[0], .filter = code };
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Byte i of the block from one rank to another.
+static unsigned char byte_of(int from, int to, size_t i, int round)
+{
+    return (unsigned char)((size_t)(from * 37 + to * 11 + round * 5) + i * 3 + (i >> 7));
+}
+
+static void fill(unsigned char *p, size_t len, int from, int to, int round)
+{
+    for (size_t i = 0; i < len; i++) {
+        p[i] = byte_of(from, to, i, round);
+    }
+}
+
+static bool holds(const unsigned char *p, size_t len, int from, int to, int round)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (p[i] != byte_of(from, to, i, round)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void alltoall(size_t len, int round, bool is_in_place)
+{
+    for (int i = 0; i < n; i++) {
+        fill((is_in_place ? in : out) + (size_t)i * len, len, me, i, round);
+    }
+    MPI_Alltoall(is_in_place ? MPI_IN_PLACE : out, (int)len, MPI_BYTE, in, (int)len, MPI_BYTE,
+                 MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        T_OK(holds(in + (size_t)i * len, len, i, me, round));
+    }
+}
+
+static void allgather(size_t len, int round, bool is_in_place)
+{
+    fill(is_in_place ? in + (size_t)me * len : out, len, me, 0, round);
+    MPI_Allgather(is_in_place ? MPI_IN_PLACE : out, (int)len, MPI_BYTE, in, (int)len, MPI_BYTE,
+                  MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        T_OK(holds(in + (size_t)i * len, len, i, 0, round));
+    }
+}
+
+static void gather(size_t len, int round, bool is_in_place, int root)
+{
+    bool is_root = me == root;
+    is_in_place = is_in_place && is_root;
+    fill(is_in_place ? in + (size_t)me * len : out, len, me, root, round);
+    MPI_Gather(is_in_place ? MPI_IN_PLACE : out, (int)len, MPI_BYTE, in, (int)len, MPI_BYTE, root,
+               MPI_COMM_WORLD);
+    for (int i = 0; i < n && is_root; i++) {
+        T_OK(holds(in + (size_t)i * len, len, i, root, round));
+    }
+}
+
+static void scatter(size_t len, int round, bool is_in_place, int root)
+{
+    for (int i = 0; i < n && me == root; i++) {
+        fill(out + (size_t)i * len, len, root, i, round);
+    }
+    bool is_kept = is_in_place && me == root;
+    MPI_Scatter(out, (int)len, MPI_BYTE, is_kept ? MPI_IN_PLACE : in, (int)len, MPI_BYTE, root,
+                MPI_COMM_WORLD);
+    T_OK(holds(is_kept ? out + (size_t)me * len : in, len, root, me, round));
+}
+
+// One rank has a layout with holes: all must do without.
+static void holed(size_t len, int round)
+{
+    MPI_Datatype pairs;
+    MPI_Type_vector((int)len / 2, 1, 2, MPI_SHORT, &pairs);
+    MPI_Type_commit(&pairs);
+    len = len / 2 * 2;
+    fill(out, len, me, 0, round);
+    if (me == n - 1) {
+        unsigned char *wide = calloc((size_t)n * 2, len);
+        MPI_Allgather(out, (int)len, MPI_BYTE, wide, 1, pairs, MPI_COMM_WORLD);
+        for (size_t i = 0; i < len; i++) { // of rank 0
+            if (wide[i / 2 * 4 + i % 2] != byte_of(0, 0, i, round)) {
+                T_EQ(wide[i / 2 * 4 + i % 2], byte_of(0, 0, i, round));
+                break;
+            }
+        }
+        free(wide);
+    } else {
+        MPI_Allgather(out, (int)len, MPI_BYTE, in, (int)len, MPI_BYTE, MPI_COMM_WORLD);
+        T_OK(holds(in, len, 0, 0, round));
+    }
+    MPI_Type_free(&pairs);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    if (strcmp(what, "forbid-first") == 0 && me == 1) {
+        T_MUST(forbid());
+    }
+    out = malloc((size_t)n * MOST);
+    in = malloc((size_t)n * MOST);
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t len = any(3) == 0 ? 1 + any(MOST) : 16000 + any(60000);
+        bool is_in_place = any(3) == 0;
+        int root = (int)any((uint32_t)n);
+        if (i == ROUNDS / 2 && strcmp(what, "forbid-later") == 0 && me == 1) {
+            T_MUST(forbid());
+        }
+        alltoall(len, i, is_in_place);
+        allgather(len, i, is_in_place);
+        gather(len, i, is_in_place, root);
+        scatter(len, i, is_in_place, root);
+        if (i % 4 == 0) {
+            holed(len, i);
+        }
+    }
+    free(out);
+    free(in);
+    MPI_Finalize();
+    return t_status();
+}

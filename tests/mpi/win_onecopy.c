@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of MPI_Win_create at a rank of the same host that is in no call of MPI: others lock it, put
+// and get, flush and unlock. With the argument "served" the rank waits in a call instead.
+#include <mpi.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "t.h"
+
+enum { BLOCK = 50000, ROUNDS = 20, MOST = 8 }; // longs of each rank
+
+static int me, n;
+static _Atomic long mem[MOST * BLOCK];
+
+// Whether all ranks may read each other's memory at all.
+static bool is_allowed(void)
+{
+    struct {
+        long pid, at;
+    } mine = { getpid(), (long)(intptr_t)&me }, all[MOST];
+    int ok = 1, all_ok, seen;
+    MPI_Allgather(&mine, 2, MPI_LONG, all, 2, MPI_LONG, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        struct iovec to = { &seen, sizeof seen }, from = { (void *)all[i].at, sizeof seen };
+        ok = ok && process_vm_readv((pid_t)all[i].pid, &to, 1, &from, 1, 0) == sizeof seen;
+    }
+    MPI_Allreduce(&ok, &all_ok, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return all_ok != 0;
+}
+
+// Until each of the others has put its last word.
+static void be_away(void)
+{
+    for (int r = 1; r < n; r++) {
+        while (atomic_load(&mem[(r + 1) * BLOCK - 1]) != -1) {
+            nanosleep(&(struct timespec){ 0, 200000 }, NULL);
+        }
+    }
+}
+
+static void access_block(MPI_Win win, int round, long *out, long *in)
+{
+    int at = me * BLOCK, len = round % 3 == 0 ? 1 : round % 3 == 1 ? 1000 : BLOCK - 1;
+    for (int i = 0; i < len; i++) {
+        out[i] = round * 1000000L + me * 100000L + i;
+        in[i] = 0;
+    }
+    MPI_Put(out, len, MPI_LONG, 0, at, len, MPI_LONG, win);
+    T_EQ(MPI_Win_flush(0, win), 0);
+    MPI_Request r;
+    if (round % 2 == 0) {
+        MPI_Get(in, len, MPI_LONG, 0, at, len, MPI_LONG, win);
+        T_EQ(MPI_Win_flush(0, win), 0);
+    } else {
+        MPI_Rget(in, len, MPI_LONG, 0, at, len, MPI_LONG, win, &r);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
+    T_OK(memcmp(in, out, (size_t)len * sizeof *in) == 0);
+}
+
+static void access_all(MPI_Win win)
+{
+    long *out = malloc(BLOCK * sizeof *out), *in = malloc(BLOCK * sizeof *in);
+    for (int round = 0; round < ROUNDS; round++) {
+        // An exclusive lock that another rank holds is asked for at its owner, which is away.
+        bool is_alone = n == 2 && round % 4 == 3;
+        if (round % 4 == 2) {
+            MPI_Win_lock_all(0, win);
+            access_block(win, round, out, in);
+            MPI_Win_unlock_all(win);
+        } else {
+            MPI_Win_lock(is_alone ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, win);
+            access_block(win, round, out, in);
+            T_EQ(MPI_Win_unlock(0, win), 0);
+        }
+    }
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    int code = MPI_Put(out, 2, MPI_LONG, 0, n * BLOCK - 1, 2, MPI_LONG, win), class;
+    MPI_Error_class(code, &class);
+    T_EQ(class, MPI_ERR_RMA_RANGE); // beyond the end is an error here, and touches nothing
+    MPI_Put(&(long){ -1 }, 1, MPI_LONG, 0, (me + 1) * BLOCK - 1, 1, MPI_LONG, win);
+    T_EQ(MPI_Win_unlock(0, win), 0);
+    free(out);
+    free(in);
+}
+
+// Accumulations go by messages; with a lock that no message was needed for they are in order too.
+static void accumulate(MPI_Win win)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        atomic_store(&mem[0], 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < ROUNDS; i++) {
+        long one = 1, got;
+        MPI_Win_lock(i % 2 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, win);
+        MPI_Accumulate(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, win);
+        MPI_Win_unlock(0, win);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Get(&got, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win);
+        MPI_Win_flush(0, win);
+        T_OK(got > i);
+        got++;
+        MPI_Put(&got, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        T_EQ(atomic_load(&mem[0]), 2L * n * ROUNDS); // nothing was lost
+        MPI_Win_unlock(0, win);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Win win;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    T_MUST(n <= MOST);
+    bool is_served = argc > 1 && strcmp(argv[1], "served") == 0;
+    if (!is_served && !is_allowed()) {
+        fprintf(stderr, "skipped: this system lets no process read another's memory\n");
+        MPI_Finalize();
+        return 77;
+    }
+    MPI_Win_create((void *)mem, n * BLOCK * (MPI_Aint)sizeof mem[0], sizeof mem[0], MPI_INFO_NULL,
+                   MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me != 0) {
+        access_all(win);
+    } else if (!is_served) {
+        be_away();
+    }
+    accumulate(win);
+    MPI_Win_free(&win);
+    MPI_Finalize();
+    return t_status();
+}

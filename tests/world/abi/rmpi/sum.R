@@ -1,0 +1,11 @@
+# Collectives of numbers and of R objects.
+library(Rmpi)
+rank <- mpi.comm.rank(0)
+size <- mpi.comm.size(0)
+total <- mpi.allreduce(rank + 0.5, type = 2, op = "sum", comm = 0)
+obj <- list(a = 1:10, b = "text")
+got <- if (rank == 0) { mpi.bcast.Robj(obj, rank = 0, comm = 0); obj } else mpi.bcast.Robj(rank = 0, comm = 0)
+all <- mpi.gather.Robj(c(rank, length(got$a)), root = 0, comm = 0)
+if (rank == 0) cat("answer", total, got$b, unlist(all), "\n")
+invisible(mpi.barrier(0))
+mpi.quit()

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The Fortran tests of this library, run over the library of another MPI that has the standard ABI.
+
+The programs of tests/fortran are built with mpifort as always; they then run with libmpi_abi from the folder of --lib,
+under that MPI's own mpiexec. What a program calls beyond the ABI it cannot have there, so programs that need more are left out.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+RANKS = {"One": 1, "Two": 2, "Three": 3}
+HELLO = """program hello
+  use mpi_f08
+  implicit none
+  character(len=MPI_MAX_LIBRARY_VERSION_STRING) :: text
+  integer :: n, end
+  call MPI_Get_library_version(text, n)
+  end = index(text(:n), char(10))
+  print '(a)', text(:merge(end - 1, n, end > 0))
+end program
+"""
+
+
+def link_library(lib, to):
+    """A folder in which the programs find that library, whatever the number in its name is."""
+    have = sorted(p for p in lib.glob("libmpi_abi.so*") if p.exists())
+    if not have:
+        sys.exit(f"fortran_abi: {lib} has no libmpi_abi.so; --lib names the folder that has that of the other MPI")
+    for number in (0, 1):
+        (to / f"libmpi_abi.so.{number}").symlink_to(have[0].resolve())
+
+
+def built(args, source, to):
+    flags = ["-w", "-fallow-argument-mismatch"] if source.stem.startswith("mpif_") else ["-w"]
+    p = subprocess.run([args.build / "bin" / "mpifort", "-g", "-O0", *flags, "-o", to, source], text=True, check=False,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if p.returncode != 0:
+        print(p.stdout)
+        sys.exit(f"fortran_abi: {source} cannot be built")
+    return to
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"), help="the build folder of this library")
+    p.add_argument("--lib", type=pathlib.Path, required=True, help="the folder with the other MPI's libmpi_abi.so")
+    p.add_argument("--mpiexec", help="its mpiexec; else that of ../bin beside the folder, else that of the PATH")
+    p.add_argument("--limit", type=int, default=200, help="seconds that one program may take")
+    args = p.parse_args()
+    args.build, args.lib = args.build.resolve(), args.lib.resolve()
+    beside = args.lib.parent / "bin" / "mpiexec"
+    mpiexec = args.mpiexec or (str(beside) if beside.exists() else "mpiexec")
+    tests = pathlib.Path(__file__).resolve().parents[1] / "fortran"
+    n_failed = 0
+    with tempfile.TemporaryDirectory(prefix="fortran-abi.") as made:
+        work = pathlib.Path(made)
+        link_library(args.lib, work)
+        env = dict(os.environ, LD_LIBRARY_PATH=f"{work}:{args.lib}")
+        (work / "hello.f90").write_text(HELLO)
+        said = subprocess.run([mpiexec, "-n", "1", built(args, work / "hello.f90", work / "hello")], env=env, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        print(f"over: {said.stdout.strip()}", flush=True)
+        if said.returncode != 0 or "Pliant" in said.stdout:
+            sys.exit("fortran_abi: a first program does not run over that library")
+        for source in sorted(tests.glob("*.f*")):
+            if re.search(r"\bcall +(MPIX_|MPI_(Fork|Init_endpoints|Comm_create_endpoints))|MPI_F_STATUS_IGNORE", source.read_text(), re.I):
+                print(f"{source.name:24} left out: it needs more than the ABI", flush=True)
+                continue
+            ranks = RANKS[re.search(r"(One|Two|Three) ranks?\.$", source.read_text().splitlines()[0]).group(1)]
+            program = built(args, source, work / source.stem)
+            try:
+                done = subprocess.run([mpiexec, "-n", str(ranks), program], env=env, cwd=work, text=True, check=False,
+                                      timeout=args.limit, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                good = done.returncode == 0 and "all good" in done.stdout
+                text = done.stdout
+            except subprocess.TimeoutExpired as late:
+                good, text = False, f"{(late.stdout or b'').decode(errors='replace')}\nno end within {args.limit} s"
+            print(f"{source.name:24} {ranks} ranks  {'passes' if good else 'fails'}", flush=True)
+            if not good:
+                n_failed += 1
+                print(text)
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
