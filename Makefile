@@ -20,6 +20,9 @@
 #   make test-fortran-abi LIB=folder   the Fortran tests over another MPI's libmpi_abi in that folder
 #   make fuzz       feed every parser mutated inputs for SECONDS (60) each, with the address sanitizer;
 #                   T=regex for some; findings are left in build-fuzz
+#   make soak       a changing mix of jobs, faults and settings on virtual hosts for MINUTES (10) (root);
+#                   SEED=n for the same mix again
+#   make test-hosts-many   100 virtual hosts start, run a barrier and end (root)
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
 #                   B=busy: beside 0 to 20 processes that compute
@@ -121,6 +124,12 @@ fuzz:
 	@cmake -S . -B build-fuzz -G Ninja -DPLIANT_SANITIZE=address -DPLIANT_COVERAGE=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -g1" >/dev/null
 	@cmake --build build-fuzz -j$(JOBS) --target fuzz
 	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(T)
+
+soak: all
+	@python3 tests/soak/soak.py --build $(BUILD) --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+test-hosts-many: all
+	@python3 tests/soak/hosts_many.py --build $(BUILD) $(if $(HOSTS),--hosts $(HOSTS))
 
 demo: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target tour

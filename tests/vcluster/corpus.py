@@ -153,4 +153,5 @@ def main():
     return 1 if bad or n == 0 else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
