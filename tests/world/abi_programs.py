@@ -3,9 +3,8 @@
 
 A row runs in a folder that has a copy of abi/<folder>. `prepare` and `command` are for bash: $RUN starts the ranks of the row,
 $RUN1 one rank, with the MPI in question; $MPI is openmpi or mpich. `answer` finds what must be the same on both MPIs in what the program
-prints and in the files of `reads`; numbers may differ by `tolerance`, since sums of many ranks are rounded. DOLFINx 0.5 finds out who sends to
-whom by messages of one tag, round after round, without a barrier between: a rank may count a message of the next round, and then all wait.
-That is so on any MPI; it is tried again.
+prints and in the files of `reads`; numbers may differ by `tolerance`, since sums of many ranks are rounded. DOLFINx 0.5 deadlocks now
+and then, probably by a race of its own (docs/abi.md): it is tried again.
 """
 import dataclasses
 
@@ -23,7 +22,7 @@ class Row:
     folder: str = ""
     reads: tuple = ()
     tolerance: float = 1e-6
-    tries: int = 1  # for a program that fails now and then on any MPI
+    tries: int = 1  # for a program that fails now and then
 
 
 ANSWER = r"(?m)^answer .*"

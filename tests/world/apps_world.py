@@ -41,7 +41,9 @@ class App:
     tolerance: float = 1e-6
 
 
-HPCC = """cat >hpl/Make.here <<END
+# Open MPI 4 has no longer the names of MPI-1 that HPL uses.
+HPCC = """find . -name '*.c' -exec sed -i 's/MPI_Address *(/MPI_Get_address(/; s/MPI_Type_struct *(/MPI_Type_create_struct(/' {} +
+cat >hpl/Make.here <<END
 SHELL = /bin/sh
 CD = cd
 CP = cp
@@ -62,7 +64,7 @@ HPL_LIBS = \\$(HPLlib) \\$(LAlib)
 HPL_DEFS = \\$(F2CDEFS) \\$(HPL_INCLUDES)
 CC = $CC
 CCNOOPT = \\$(HPL_DEFS)
-CCFLAGS = \\$(HPL_DEFS) -O2 -w -std=gnu99
+CCFLAGS = \\$(HPL_DEFS) -O2 -w
 LINKER = $CC
 LINKFLAGS = -lm
 ARCHIVER = ar
