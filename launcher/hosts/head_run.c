@@ -302,6 +302,13 @@ static void hear_agent(uint32_t host, const struct pli_dframe *f)
     }
 }
 
+static void hear_rest(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
+{
+    if (!pli_trace_collect_told(job, host, f)) {
+        pli_spawn_head_hear_clone(job, host, f);
+    }
+}
+
 static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 {
     struct pli_job *job = pli_launcher.job;
@@ -379,8 +386,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         }
         break;
     default:
-        pli_trace_collect_told(job, host, f) ? (void)0
-                                             : pli_spawn_head_hear_clone(job, host, f);
+        hear_rest(job, host, f);
         break;
     }
 }
