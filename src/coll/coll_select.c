@@ -76,7 +76,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_SCATTER] = {
         { "cma", "one copy, or as below if that is faster",
-          .direct = pli_move_cma_scatter, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB + 1 },
+          .direct = pli_move_cma_scatter, .needs = BOARD | CORES | STAYS,
+          .min_bytes = 16 * KIB + 1 },
         { "board", "a ring in shared memory",
           .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 16 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
