@@ -349,6 +349,7 @@ def exports(functions, variable_names):
                     n = name + ("_c" if large else "")
                     names += [n, n.replace("MPI", "PMPI", 1)]
     names.append("pli_upc_*")  # the runtime of UPC programs
+    names.append("pli_observe_get_*")  # the recorder of --profile and --timeline
     names += ["pli_std_*", "pli_handle_base", "pli_handle_used", "pli_user_calls"]  # libraries of other ABIs
     listed = "  global:\n" + "".join(f"    {n};\n" for n in names)
     return "{\n" + listed + "  local: *;\n};\n"
@@ -488,6 +489,7 @@ def man_page(f, example, known, fortran):
     lines += [".SH PARAMETERS"] if f.params else []
     for p in f.params:
         types = p.small + (f"; {p.large} in the _c form" if p.large != p.small else "")
+        types = "further arguments" if types == "..." else types  # a line must not begin with a dot
         said = words_for(p.kind)
         lines += [".TP", f"\\fI{p.name}\\fR", f"{said} ({types})" if said else types]
     is_tool = f.name.startswith("MPI_T_")  # of the tool interface, which has errors of its own
