@@ -27,6 +27,7 @@
 #   make bench-hosts  the part of make bench that runs between virtual hosts (root)
 #   make bench-elastic   spawning, growing, forking, checkpoints: how long it takes, with plots
 #   make bench-impi  messages between two jobs that IMPI joins, beside TCP itself
+#   make doc        the manual as one site to read in a browser: build/doc/index.html
 #   make style      judge the rules of the house
 #   make install    into PREFIX (/usr/local)
 #   make clean      remove the build folders
@@ -46,7 +47,7 @@ BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
 .PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain fuzz test-io-world test-fortran-world test-fortran-abi test-abi-world bench bench-startup bench-hosts bench-upc \
-        bench-check bench-elastic style install clean help build-test bench-impi
+        bench-check bench-elastic doc style install clean help build-test bench-impi
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
@@ -146,6 +147,10 @@ bench-elastic: all
 
 bench-impi: all
 	@python3 bench/impi.py --build $(BUILD) $(if $(QUICK),--quick)
+
+doc: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j$(JOBS) --target man --target gen >/dev/null
+	@python3 -B docs/site/build.py . $(BUILD) $(BUILD)/doc
 
 style: $(BUILD)/CMakeCache.txt
 	@tools/setup/need build style
