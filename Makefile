@@ -32,6 +32,7 @@
 #   make bench-hosts  the part of make bench that runs between virtual hosts (root)
 #   make bench-elastic   spawning, growing, forking, checkpoints: how long it takes, with plots
 #   make bench-impi  messages between two jobs that IMPI joins, beside TCP itself
+#   make doc        the manual as one site to read in a browser: build/doc/index.html
 #   make style      judge the rules of the house
 #   make install    into PREFIX (/usr/local)
 #   make deb        Debian packages, into build-deb/; make test-deb tries them in a Debian of their own (root, network)
@@ -174,6 +175,10 @@ bench-elastic: all
 
 bench-impi: all
 	@python3 bench/impi.py --build $(BUILD) $(if $(QUICK),--quick)
+
+doc: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j$(JOBS) --target man --target gen >/dev/null
+	@python3 -B docs/site/build.py . $(BUILD) $(BUILD)/doc
 
 style: $(BUILD)/CMakeCache.txt
 	@tools/setup/need build style

@@ -489,7 +489,7 @@ def man_page(f, example, known, fortran):
     lines += [".SH PARAMETERS"] if f.params else []
     for p in f.params:
         types = p.small + (f"; {p.large} in the _c form" if p.large != p.small else "")
-        types = "further arguments" if types == "..." else types  # a line must not begin with a dot
+        types = "more arguments, of any type" if p.small == "..." else types  # a dot would begin a macro
         said = words_for(p.kind)
         lines += [".TP", f"\\fI{p.name}\\fR", f"{said} ({types})" if said else types]
     is_tool = f.name.startswith("MPI_T_")  # of the tool interface, which has errors of its own

@@ -86,7 +86,9 @@ def tables():
         alike = {}  # by what is said of them
         for row in rows(mpi):
             alike.setdefault(here(row), []).append(f"`{row}`")
-        text += "".join(f"| {', '.join(there)} | {said} |\n" for said, there in alike.items())
+        for said, there in alike.items():
+            cell = said.replace("|", "\\|")  # a bare one would end the cell
+            text += f"| {', '.join(there)} | {cell} |\n"
     return text
 
 
