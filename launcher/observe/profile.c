@@ -260,10 +260,12 @@ void pli_profile_make(struct pli_profile *p, const struct pli_trace_model *m)
         snprintf(p->findings[p->n_finding++], PLI_PROFILE_FINDING, "%s", f.best[i].text);
     }
     if (p->n_finding == 0 && m->n_rank > 0) {
+        double part = p->ns > 0 ? 100.0 * (double)p->ns_mpi / (double)p->ns : 0.0;
         snprintf(p->findings[p->n_finding++], PLI_PROFILE_FINDING,
-                 "Nothing in MPI stands out: it takes %.1f %% of the time. What remains is in the "
-                 "program's own code; perf record under mpiexec shows where.",
-                 p->ns > 0 ? 100.0 * (double)p->ns_mpi / (double)p->ns : 0.0);
+                 "Nothing in MPI stands out: it takes %.1f %% of the time. %s", part,
+                 part < 50 ? "What remains is in the program's own code; perf record under mpiexec "
+                             "shows where."
+                           : "The tables below have it by rank and by call site.");
     }
 }
 
