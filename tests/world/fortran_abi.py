@@ -36,7 +36,7 @@ def link_library(lib, to):
 
 def built(args, source, to):
     flags = ["-w", "-fallow-argument-mismatch"] if source.stem.startswith("mpif_") else ["-w"]
-    p = subprocess.run([args.build / "bin" / "mpifort", "-g", "-O0", *flags, "-o", to, source], text=True, check=False,
+    p = subprocess.run([args.build / "bin" / "mpifort", "-g", "-O0", *flags, "-J", to.parent, "-o", to, source], text=True, check=False,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if p.returncode != 0:
         print(p.stdout)
