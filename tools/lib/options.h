@@ -118,8 +118,8 @@ void pli_options_help(const struct pli_option_reader *r, FILE *to);
 // Print what --help-all prints, in tools that have it: the rare options too.
 void pli_options_help_all(const struct pli_option_reader *r, FILE *to);
 
-// Print the options of the groups that have this topic; "topics" prints which there are. A topic that
-// does not exist goes to `bad` of the reader, with those that do.
+// Print the options of the groups that have this topic; "topics" prints which there are. A topic
+// that does not exist goes to `bad` of the reader, with those that do.
 void pli_options_help_topic(const struct pli_option_reader *r, FILE *to, const char *topic);
 
 #endif
