@@ -10,6 +10,8 @@
 #   make test-abi-world   programs of Debian packages on this MPI and on their own; installs them (root,
 #                   network; INSTALL=no does not), takes half an hour; T=names for some, WORK=folder is kept,
 #                   DOCS=1 writes the table of docs/abi.md
+#   make test-apps   applications from Debian's sources (network), built with this MPI and with the two
+#                   others; some minutes. T=names, WORK=folder, INSTALL=no, DOCS=1 as above
 #   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
 #                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
 #   make test-fortran-world   ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
@@ -18,6 +20,9 @@
 #   make test-fortran-abi LIB=folder   the Fortran tests over another MPI's libmpi_abi in that folder
 #   make fuzz       feed every parser mutated inputs for SECONDS (60) each, with the address sanitizer;
 #                   T=regex for some; findings are left in build-fuzz
+#   make soak       a changing mix of jobs, faults and settings on virtual hosts for MINUTES (10) (root);
+#                   SEED=n for the same mix again
+#   make test-hosts-many   100 virtual hosts start, run a barrier and end (root)
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
 #                   B=busy: beside 0 to 20 processes that compute
@@ -30,6 +35,8 @@
 #   make doc        the manual as one site to read in a browser: build/doc/index.html
 #   make style      judge the rules of the house
 #   make install    into PREFIX (/usr/local)
+#   make deb        Debian packages, into build-deb/; make test-deb tries them in a Debian of their own (root, network)
+#   make tarball    a binary tarball that runs from any folder, into build-tarball/ (root, network)
 #   make clean      remove the build folders
 
 WERROR ?= OFF
@@ -46,8 +53,8 @@ comma := ,
 BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
-.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain fuzz test-io-world test-fortran-world test-fortran-abi test-abi-world bench bench-startup bench-hosts bench-upc \
-        bench-check bench-elastic doc style install clean help build-test bench-impi
+# Each word names a thing to do, not a file.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
@@ -100,7 +107,10 @@ test-upc-plain: all
 	@tests/upc/plain.sh $(if $(TIME),--time) $(CURDIR)/$(BUILD)/bin $(WORK)
 
 test-abi-world: all
-	@python3 tests/world/abi_world.py --build $(BUILD) $(if $(WORK),--work $(WORK)) $(if $(INSTALL),$(if $(filter no,$(INSTALL)),--no-install)) $(if $(DOCS),--docs docs/abi.md) $(T)
+	@python3 tests/world/abi_world.py --build $(BUILD) $(if $(WORK),--work $(WORK)) $(if $(filter no,$(INSTALL)),--no-install) $(if $(DOCS),--docs docs/abi.md) $(T)
+
+test-apps: all
+	@python3 tests/world/apps_world.py --build $(BUILD) $(if $(WORK),--work $(WORK)) $(if $(filter no,$(INSTALL)),--no-install) $(if $(DOCS),--docs docs/applications.md) $(T)
 
 test-io-world: all
 	@python3 tests/world/io_world.py --build $(BUILD) --docs docs/io.md $(if $(IOR),--ior $(IOR)) $(if $(WORK),--work $(WORK))
@@ -117,6 +127,24 @@ fuzz:
 	@cmake -S . -B build-fuzz -G Ninja -DPLIANT_SANITIZE=address -DPLIANT_COVERAGE=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -g1" >/dev/null
 	@cmake --build build-fuzz -j$(JOBS) --target fuzz
 	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(T)
+
+deb:
+	@tools/setup/need build ucx uring fortran deb
+	@packaging/deb
+
+test-deb: deb
+	@tools/setup/need bootstrap
+	@packaging/try-deb
+
+tarball:
+	@tools/setup/need bootstrap
+	@packaging/tarball
+
+soak: all
+	@python3 tests/soak/soak.py --build $(BUILD) --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+test-hosts-many: all
+	@python3 tests/soak/hosts_many.py --build $(BUILD) $(if $(HOSTS),--hosts $(HOSTS))
 
 demo: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target tour

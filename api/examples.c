@@ -253,6 +253,15 @@ void pli_examples_init(int argc, char **argv)
     MPI_Finalize();
 }
 
+// man: MPIX_Phase_begin MPIX_Phase_end
+void pli_examples_phase(MPI_Comm comm)
+{
+    // mpiexec --timeline step.json -n 4 ./program
+    MPIX_Phase_begin("exchange");
+    pli_examples_step(comm);
+    MPIX_Phase_end();
+}
+
 // man: MPIX_Pset_from_group MPIX_Pset_union MPIX_Pset_intersection MPIX_Pset_difference
 // man: MPIX_Pset_wait
 void pli_examples_sets(MPI_Session session, MPI_Group readers)

@@ -349,6 +349,7 @@ def exports(functions, variable_names):
                     n = name + ("_c" if large else "")
                     names += [n, n.replace("MPI", "PMPI", 1)]
     names.append("pli_upc_*")  # the runtime of UPC programs
+    names.append("pli_observe_get_*")  # the recorder of --profile and --timeline
     names += ["pli_std_*", "pli_handle_base", "pli_handle_used", "pli_user_calls"]  # libraries of other ABIs
     listed = "  global:\n" + "".join(f"    {n};\n" for n in names)
     return "{\n" + listed + "  local: *;\n};\n"

@@ -63,8 +63,6 @@ void pli_register_sizes(void)
     if (info != MPI_INFO_NULL) {
         PMPI_Info_free(&info);
     }
-    register_logical(1, &(uint8_t){ 1 }, &(uint8_t){ 0 });
-    register_logical(2, &(uint16_t){ 1 }, &(uint16_t){ 0 });
+    // Of the default LOGICAL alone: a library may know no other size and end the job for one.
     register_logical(4, &(uint32_t){ 1 }, &(uint32_t){ 0 });
-    register_logical(8, &(uint64_t){ 1 }, &(uint64_t){ 0 });
 }

@@ -9,6 +9,7 @@
 #include "launcher/job/job.h"
 #include "launcher/job/psets.h"
 #include "launcher/job/role.h"
+#include "launcher/observe/recording.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/output_files.h"
 #include "launcher/run.h"
@@ -39,6 +40,7 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? 0 : 1;
     }
     pli_output_files_make(job);
+    pli_recording_begin(job);
     job->opt.is_line = isatty(STDOUT_FILENO);
     int signals = pli_launch_init();
     if (signals < 0 || (pli_restart_is_image(job) && !pli_ckpt_lock_wait(job->from->dir))) {

@@ -18,6 +18,8 @@
 #include "launcher/job/role.h"
 #include "launcher/job/upc_groups.h"
 #include "launcher/job/upc_hosts.h"
+#include "launcher/observe/recording.h"
+#include "launcher/observe/trace_memory.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/on_failure.h"
 #include "launcher/base/accept.h"
@@ -97,6 +99,8 @@ static struct {
     struct pli_members_state members;
     struct pli_programs_state programs;
     struct pli_rank_rows_state rank_rows;
+    struct pli_observe_state observe;
+    struct pli_trace_memory_state trace_memory;
     struct pli_agreement_state agreement;
     struct pli_control_state control;
     struct pli_deadlock_state deadlock;
@@ -145,6 +149,8 @@ void pli_mpiexec_setup_launcher(void)
         .members = &parts.members,
         .programs = &parts.programs,
         .rank_rows = &parts.rank_rows,
+        .observe = &parts.observe,
+        .trace_memory = &parts.trace_memory,
         .agreement = &parts.agreement,
         .control = &parts.control,
         .deadlock = &parts.deadlock,

@@ -18,6 +18,8 @@
 #include "launcher/job/program.h"
 #include "launcher/job/psets.h"
 #include "launcher/job/rank_rows.h"
+#include "launcher/observe/recording.h"
+#include "launcher/observe/trace_memory.h"
 #include "launcher/ranks/agreement.h"
 #include "launcher/ranks/control.h"
 #include "launcher/ranks/deadlock.h"
@@ -106,8 +108,8 @@ static int run(struct pli_job *job, char **argv, int signals)
 {
     pli_run_take_fault(job);
     if (!pli_launch_check(job) || !pli_loop_init() || !open_node(job) ||
-        !pli_ckpt_open(job, &pli_ckpt_solo_role) || !pli_impi_agent_start(job, argv) ||
-        !pli_watchdog_start(job, argv)) {
+        !pli_trace_memory_open(job) || !pli_ckpt_open(job, &pli_ckpt_solo_role) ||
+        !pli_impi_agent_start(job, argv) || !pli_watchdog_start(job, argv)) {
         return 1;
     }
     pli_output_open();
@@ -141,6 +143,8 @@ static void all_started(const struct pli_job *job)
 
 static void clean_up(const struct pli_job *job, bool is_bad)
 {
+    pli_recording_read(0, job->node.header->host);
+    pli_recording_finish(job);
     if (is_bad) {
         char cookie[64];
         pli_environment_cookie(job, cookie, sizeof cookie);

@@ -47,6 +47,8 @@ struct pli_status_collect_state;
 struct pli_stdin_state;
 struct pli_supervisor_state;
 struct pli_tmpdir_state;
+struct pli_observe_state;
+struct pli_trace_memory_state;
 struct pli_watchdog_state;
 
 struct pli_launcher {
@@ -72,6 +74,10 @@ struct pli_launcher {
     struct pli_members_state *members;
     struct pli_programs_state *programs;
     struct pli_rank_rows_state *rank_rows;
+
+    // observe/
+    struct pli_observe_state *observe;
+    struct pli_trace_memory_state *trace_memory;
 
     // ranks/
     struct pli_agreement_state *agreement;

@@ -80,7 +80,28 @@ static void say(const char *fmt, va_list ap)
     char text[TEXT], wrapped[TEXT + 8];
     int n = snprintf(text, sizeof text, "%s: ", pli_say_name);
     vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
+    if (pli_launcher.say->note != NULL) {
+        pli_launcher.say->note(text + n);
+    }
     put(wrapped, wrap(text, wrapped, sizeof wrapped));
+}
+
+void pli_say_record(void (*note)(const char *text))
+{
+    pli_launcher.say->note = note;
+}
+
+void pli_say_note(const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    if (pli_launcher.say->note == NULL) {
+        return;
+    }
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pli_launcher.say->note(text);
 }
 
 void pli_say(const char *fmt, ...)

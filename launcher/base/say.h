@@ -25,6 +25,12 @@ void pli_say_plain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // From now on through this function, so that it does not mix with the output of ranks.
 void pli_say_through(void (*put)(const char *text, unsigned long len));
 
+// From now on this function gets every message too, on one line, and what pli_say_note says.
+void pli_say_record(void (*note)(const char *text));
+
+// For the record alone: something happened that the user need not read now.
+void pli_say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 // Messages about the command line begin with this host; NULL: with none.
 void pli_say_where(const char *host);
 
@@ -40,6 +46,7 @@ void pli_say_bare(const char *text, size_t len, char *to, size_t cap);
 // How messages leave: pli_launcher.say.
 struct pli_say_state {
     void (*put)(const char *text, unsigned long len); // NULL: to standard error
+    void (*note)(const char *text);                   // NULL: they are not recorded
     void (*at_exit)(int status);                      // before pli_say_bad ends the process
     const char *where;                                // the host they come from, NULL: not said
 };

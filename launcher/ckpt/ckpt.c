@@ -181,6 +181,9 @@ void pli_ckpt_save(void)
 static void commit_done(struct pli_helper *h, bool is_good)
 {
     char text[PLI_CKPT_WHY];
+    if (is_good) {
+        pli_say_note("a checkpoint was made");
+    }
     if (!is_good) {
         pli_helper_reason(h, text, sizeof text);
         pli_ckpt_fail(EIO, "%s", text);

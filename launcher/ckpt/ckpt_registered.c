@@ -115,6 +115,9 @@ void pli_ckpt_registered_begin(struct pli_answer *a)
 static void commit_done(struct pli_helper *h, bool is_good)
 {
     char text[PLI_CKPT_WHY] = "";
+    if (is_good) {
+        pli_say_note("a checkpoint was made");
+    }
     if (!is_good) {
         pli_helper_reason(h, text, sizeof text);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a daemon: it reads the job from standard input, calls mpiexec, runs the tasks, and ends when
 // mpiexec says so or is gone.
+#include "launcher/hosts/trace_collect.h"
+#include "launcher/observe/trace_memory.h"
 #include "launcher/hosts/daemon_run.h"
 
 #include "launcher/job/role.h"
@@ -263,7 +265,7 @@ static void hear_mine(const struct pli_dframe *f)
         daemon->is_bad_end = f->flag != 0;
         break;
     default:
-        pli_launcher.ckpt_hooks->hear_clone(job, f);
+        pli_trace_collect_asked(f) ? (void)0 : pli_launcher.ckpt_hooks->hear_clone(job, f);
         break;
     }
 }
@@ -544,7 +546,8 @@ int pli_daemon_run_main(struct pli_job *job, char **argv)
     if (!(job->from != NULL
               ? pli_host_table_take_node(job, daemon->spec.secret)
               : pli_host_table_make_node(job, daemon->spec.secret, daemon->spec.job_id)) ||
-        !pli_launcher.ckpt_hooks->open_daemon(job) || !pli_impi_agent_start(job, argv)) {
+        !pli_trace_memory_open(job) || !pli_launcher.ckpt_hooks->open_daemon(job) ||
+        !pli_impi_agent_start(job, argv)) {
         leave_early(1);
         return 1;
     }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-    PLI_DLINK_VERSION = 6,
+    PLI_DLINK_VERSION = 7,
     PLI_DLINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_DLINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_DLINK_ALL = -1                // host: all below
@@ -42,6 +42,9 @@ enum pli_dlink_kind {
                            // for its images
     PLI_DLINK_CLONE_SENT,  // clone `a` was sent to its host: what is needed to restore it; flag 1:
                            // why it was not sent
+    PLI_DLINK_TRACE, // what a thread of the host recorded; flag 1: the last, without any; flag 2: a
+                     // sentence
+    PLI_DLINK_CLOCK, // answer to PLI_DLINK_GET_CLOCK: the question, and this host's clock
     // From mpiexec down. `host`: for which.
     PLI_DLINK_START = 64,    // addresses of all hosts: start the tasks
     PLI_DLINK_IN,            // input for task `a`; none: end of file
@@ -66,8 +69,11 @@ enum pli_dlink_kind {
     PLI_DLINK_REPLAY,        // for a host that joins: what has become of the job, see join_replay.h
     PLI_DLINK_SEND_CLONE,    // clone `a`, of a rank of this host: what PLI_DLINK_CLONE_READY said
     PLI_DLINK_RESTORE_CLONE, // clone `a` was sent to this host: restore it
-    // Either way, and the last one: a frame of the receiver came altered.
-    PLI_DLINK_ALTERED
+    // Either way, and the last one on a link: a frame of the receiver came altered.
+    PLI_DLINK_ALTERED,
+    // From mpiexec down again.
+    PLI_DLINK_GET_CLOCK, // the head's clock is this: answer at once
+    PLI_DLINK_GET_TRACE  // the job is over: send what was recorded
 };
 
 enum pli_coming { PLI_COMING_SPAWNED, PLI_COMING_RANKS, PLI_COMING_CLONES };

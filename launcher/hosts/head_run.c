@@ -20,6 +20,8 @@
 #include "launcher/hosts/spawn_head.h"
 #include "launcher/ranks/agreement.h"
 #include "launcher/hosts/ssh.h"
+#include "launcher/hosts/trace_collect.h"
+#include "launcher/observe/recording.h"
 #include "launcher/ranks/resize_notify.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/hosts/host_table.h"
@@ -229,6 +231,7 @@ static void start(void)
             end_tasks(h);
         }
     }
+    pli_trace_collect_ask(job);
     pli_stdin_begin();
     pli_launcher.ckpt_hooks->begin();
     pli_rank_request_begun();
@@ -296,6 +299,13 @@ static void hear_agent(uint32_t host, const struct pli_dframe *f)
     if (pli_impi_agents_hear(pli_launcher.job, host, f->flag, f->data, f->len)) {
         start();
         pli_launcher.job->base = f->a;
+    }
+}
+
+static void hear_rest(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
+{
+    if (!pli_trace_collect_told(job, host, f)) {
+        pli_spawn_head_hear_clone(job, host, f);
     }
 }
 
@@ -376,7 +386,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         }
         break;
     default:
-        pli_spawn_head_hear_clone(job, host, f);
+        hear_rest(job, host, f);
         break;
     }
 }
@@ -537,6 +547,8 @@ void pli_head_run_finish(const struct pli_job *job, bool is_bad)
 {
     struct pli_head *head = pli_launcher.head;
     head->is_leaving = true;
+    pli_trace_collect_all(job);
+    pli_recording_finish(job);
     pli_launcher.ckpt_hooks->end_moves();
     pli_host_join_end();
     pli_daemon_auth_close();

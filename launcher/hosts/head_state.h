@@ -13,8 +13,10 @@ struct pli_host_table;
 struct pli_head_host {
     struct pli_dlink link; // of those that we started ourselves
     bool is_up, is_lost, is_shown;
-    bool is_stuck;   // by its last answer
-    uint32_t n_over; // tasks
+    bool is_traced;     // all that its ranks recorded is here
+    uint64_t clock_way; // ns that the fastest question about its clock took, 0: none was answered
+    bool is_stuck;      // by its last answer
+    uint32_t n_over;    // tasks
     uint32_t round;
     uint64_t mark;
     int64_t balance; // messages its ranks sent to other hosts less those they got from there

@@ -14,8 +14,7 @@
 
 static const char variable[] = "LD_LIBRARY_PATH";
 
-// The folder lib/pliant beside bin/, where this mpiexec is; false: it cannot be told.
-static bool find_base(char *to, size_t cap)
+bool pli_abi_path_base(char *to, size_t cap)
 {
     static const char *const libs[] = { PLIANT_LIBDIR, "lib" };
     char exe[3072], folder[3200];
@@ -64,7 +63,7 @@ char *pli_abi_path_make(const struct pli_options *opt, const char *old)
 {
     static const char *const folders[] = { "standard", "mpich", "openmpi" };
     char base[3200], *path = NULL;
-    if (!find_base(base, sizeof base)) {
+    if (!pli_abi_path_base(base, sizeof base)) {
         return NULL;
     }
     for (size_t i = sizeof folders / sizeof folders[0]; i-- > 0;) {
@@ -189,7 +188,7 @@ static void preload_hidden(struct pli_app *app, const char *path)
 {
     char *folders = pli_foreign_mpi_rpath(path);
     struct first f = { .program = path, .folders = folders };
-    if (folders != NULL && find_base(f.base, sizeof f.base)) {
+    if (folders != NULL && pli_abi_path_base(f.base, sizeof f.base)) {
         pli_foreign_mpi_each(path, add_hidden, &f);
     }
     if (f.preload != NULL) {

@@ -5,6 +5,9 @@
 
 #include "launcher/job/job.h"
 
+// The folder lib/pliant that belongs to this mpiexec; false: it cannot be found.
+bool pli_abi_path_base(char *to, size_t cap);
+
 // LD_LIBRARY_PATH of the ranks: the folders that the job offers, then `old` (NULL: nothing). NULL:
 // it offers none. The string is of the heap.
 char *pli_abi_path_make(const struct pli_options *opt, const char *old);

@@ -40,6 +40,11 @@ static void add_edit(const struct pli_option_use *use, struct pli_edits *e, cons
     e->edit[e->n_edit++] = (struct pli_edit){ name, value };
 }
 
+static void take_profile(struct pli_option_use *use)
+{
+    job_of(use)->opt.profile = use->text != NULL ? use->text : "";
+}
+
 static void take_hosts(struct pli_option_use *use)
 {
     pli_hosts_take_list(job_of(use), use->name, use->text);
@@ -360,6 +365,7 @@ static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
     [PLI_MPIEXEC_HELP] = take_help,
     [PLI_MPIEXEC_HELP_ALL] = take_help_all,
     [PLI_MPIEXEC_HOSTFILE] = take_hostfile,
+    [PLI_MPIEXEC_PROFILE] = take_profile,
     [PLI_MPIEXEC_HOSTS] = take_hosts,
     [PLI_MPIEXEC_IGNORE] = take_ignore,
     [PLI_MPIEXEC_IMPI] = take_impi,

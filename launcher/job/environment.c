@@ -7,6 +7,7 @@
 #include "launcher/job/role.h"
 #include "launcher/job/job.h"
 #include "launcher/job/tune_file.h"
+#include "launcher/job/tool_path.h"
 #include "launcher/base/say.h"
 
 #include <inttypes.h>
@@ -73,8 +74,9 @@ static bool is_listed(const char *var, const char *list)
 // What another mpiexec told us is not for our ranks.
 static bool is_own(const char *var)
 {
-    static const char *const others[] = { "IMPI_SERVER", "IMPI_CLIENT",    "PMI_FD",
-                                          "PMI_PORT",    "PMIX_NAMESPACE", "PMIX_RANK" };
+    static const char *const others[] = { "IMPI_SERVER",    "IMPI_CLIENT",    "PMI_FD",
+                                          "PMI_PORT",       "PMIX_NAMESPACE", "PMIX_RANK",
+                                          "PLI_TRACE_MODE", "PLI_TOOLS" };
     for (int i = 0; i < N_OWN; i++) {
         const char *name = i < OWN_NUMBERS ? own_names[i] : numbers[i - OWN_NUMBERS].name;
         if (is_named(var, name, strlen(name))) {
@@ -127,6 +129,25 @@ static void apply(struct pli_app *app, int *n, const struct pli_edits *e)
     }
 }
 
+// Libraries that the loader puts between the program and MPI, and what they are told.
+static void set_tools(const struct pli_job *job, struct pli_app *app, int *n)
+{
+    char *tools = pli_tool_path_list(&job->opt);
+    char *preload = pli_tool_path_preload(&job->opt, tools, pli_environment_get(app, "LD_PRELOAD"));
+    char text[64];
+    if (preload != NULL) {
+        set(app, n, "LD_PRELOAD", preload);
+    }
+    if (tools != NULL) {
+        set(app, n, "PLI_TOOLS", tools);
+    }
+    if (pli_tool_path_trace(&job->opt, text, sizeof text)) {
+        set(app, n, "PLI_TRACE_MODE", text);
+    }
+    free(preload);
+    free(tools);
+}
+
 void pli_environment_make(const struct pli_job *job, struct pli_app *app)
 {
     struct pli_environment_state *self = pli_launcher.environment;
@@ -137,7 +158,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
         n_env++;
     }
     // Further: PLIANT_ENDPOINTS, LD_LIBRARY_PATH, what pli_environment_set adds, and the end.
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 5);
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 8);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {
@@ -163,6 +184,8 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
         set(app, &n, "LD_LIBRARY_PATH", path);
         free(path);
     }
+    app->env_own = n;
+    set_tools(job, app, &n);
     app->env_own = n;
     for (int i = 0; i < N_OWN; i++) {
         app->env[n + i] = self->own[i];
@@ -330,6 +353,10 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task 
         size_t n = strlen(self->own[OWN_BOOT]);
         snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",extra=%u,nextra=%u,upc=%u",
                  task->extra, task->n_extra, task->app->n_upc);
+    }
+    if (job->trace_fd > 0) { // the last: a rank of an older version reads up to it
+        size_t n = strlen(self->own[OWN_BOOT]);
+        snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",trace=%d", job->trace_fd);
     }
     pli_environment_cookie(job, self->own[OWN_JOB], sizeof self->own[0]);
     for (size_t i = 0; i < N_NAME; i++) {

@@ -109,6 +109,11 @@ struct pli_options {
     const char *out_files, *err_files; // patterns of files for the ranks' output; NULL: none
     bool is_output_copied;             // and it is shown too
     bool is_merged;                    // standard error goes where standard output goes
+    const char *profile;      // where the profile goes, "": to standard error; NULL: none is made
+    const char *timeline;     // a file, or NULL
+    uint32_t timeline_events; // that are kept of a rank, 0: as many as usual
+    const char *tools;        // libraries that intercept MPI calls, with commas; NULL: none
+    const char *gdb;          // ranks that run under gdb, "": all; NULL: none
     struct pli_ignored *ignored;
     int n_ignored;
     char *mca;               // parameters of Open MPI that were given, as text; NULL: none
@@ -188,6 +193,7 @@ struct pli_job {
     struct pli_node_proc *procs; // host and row of every rank, with several hosts
     struct pli_node node;
     int node_fd, wake_fd; // the latter wakes the agent of an IMPI client, 0: there is none
+    int trace_fd;         // memory in which ranks record their calls, 0: none
     uint32_t base; // what MPI_COMM_WORLD has before rank 0 of ours: ranks of other IMPI clients
     uint64_t start_ns;
     char **typed;              // the words of the command line

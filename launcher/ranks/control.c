@@ -25,14 +25,38 @@ static void fire(struct pli_watch *w, uint32_t events)
     }
 }
 
+// Bind one of the names that mpictl looks for: another user may have taken the first ones.
+static bool bind_any(int fd)
+{
+    struct sockaddr_un a;
+    for (int nth = 0; nth < PLI_CTL_ADDR_N; nth++) {
+        socklen_t len = pli_ctl_addr(getpid(), nth, &a);
+        if (bind(fd, (struct sockaddr *)&a, len) == 0) {
+            return true;
+        }
+        if (errno != EADDRINUSE) {
+            return false;
+        }
+    }
+    errno = EADDRINUSE;
+    return false;
+}
+
 bool pli_control_open(void)
 {
     struct pli_control_state *self = pli_launcher.control;
-    struct sockaddr_un a;
-    socklen_t len = pli_ctl_addr(getpid(), &a);
     self->listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (self->listener.fd < 0 || bind(self->listener.fd, (struct sockaddr *)&a, len) != 0 ||
-        listen(self->listener.fd, 16) != 0) {
+    bool is_bound = self->listener.fd >= 0 && bind_any(self->listener.fd);
+    if (!is_bound && self->listener.fd >= 0 && errno == EADDRINUSE) {
+        pli_say("other processes of this host have taken all names under which mpictl would find "
+                "this job (@pliant-mpiexec-...-%d in /proc/net/unix), which looks deliberate; the "
+                "job runs, but mpictl cannot change it",
+                (int)getpid());
+        close(self->listener.fd);
+        self->listener.fd = -1;
+        return true;
+    }
+    if (!is_bound || listen(self->listener.fd, 16) != 0) {
         pli_say("cannot listen for mpictl: %s", strerror(errno));
         return false;
     }

@@ -86,6 +86,7 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
         pli_members_advance();
         a->first = w.version;
         a->n = w.n_member;
+        pli_say_note("the world has %u ranks now, version %u", w.n_member, w.version);
     }
     if (is_good && w.n_leaver > 0) {
         pli_leave_begin(job);

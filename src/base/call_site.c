@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 // Whether a file is a library that calls this one for the program: that of the Fortran interfaces,
-// or one of another MPI's name, with what lies above it.
+// one of another MPI's name with what lies above it, or the recorder of --profile.
 static bool is_layer(const char *path)
 {
     static const char *const names[] = {
-        "libpliant_mpifort.so", "libmpi.so.",     "libmpich.so.",    "libmpi_mpifh.so.",
-        "libmpi_usempi",        "libmpi_cxx.so.", "libmpichcxx.so.", "libmpicxx.so.",
-        "libmpichfort.so.",     "libmpifort.so.",
+        "libpliant_mpifort.so", "libmpi.so.",     "libmpich.so.",       "libmpi_mpifh.so.",
+        "libmpi_usempi",        "libmpi_cxx.so.", "libmpichcxx.so.",    "libmpicxx.so.",
+        "libmpichfort.so.",     "libmpifort.so.", "libpliant_trace.so",
     };
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;

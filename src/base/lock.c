@@ -4,9 +4,13 @@
 #include "base/lock.h"
 
 #include "base/cpu.h"
+#include "base/log.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,10 +40,17 @@ void pli_lock_clone(void)
     }
 }
 
-// Every core that runs a thread of this process passes a barrier.
+// Every core that runs a thread of this process passes a barrier. There is no other way to have
+// them do so; going on without would let two threads hold the lock.
 static void barrier(void)
 {
-    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+        pli_log(PLI_ERROR,
+                "the system call membarrier, which MPI was allowed when it began, is refused now "
+                "(%s); install a filter of system calls before MPI_Init, or allow membarrier in it",
+                strerror(errno));
+        abort();
+    }
 }
 
 static void look(unsigned i)

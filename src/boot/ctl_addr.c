@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-socklen_t pli_ctl_addr(pid_t pid, struct sockaddr_un *out)
+socklen_t pli_ctl_addr(pid_t pid, int nth, struct sockaddr_un *out)
 {
     struct stat space = { 0 }; // without /proc all are taken for one namespace
     stat("/proc/self/ns/pid", &space);
@@ -15,5 +15,8 @@ socklen_t pli_ctl_addr(pid_t pid, struct sockaddr_un *out)
     out->sun_family = AF_UNIX;
     int n = snprintf(out->sun_path + 1, sizeof out->sun_path - 1, "pliant-mpiexec-%llu-%d",
                      (unsigned long long)space.st_ino, (int)pid);
+    if (nth > 0) {
+        n += snprintf(out->sun_path + 1 + n, sizeof out->sun_path - 1 - (size_t)n, "-%d", nth);
+    }
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }

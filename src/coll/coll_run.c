@@ -96,7 +96,7 @@ __attribute__((cold)) static enum pli_err recheck_failures(const struct pli_coll
     return err;
 }
 
-// A rank that only gives has done its part when sizes turn out not to fit: those that get report it.
+// A rank that only gives has done its part when sizes do not fit: those that get report it.
 static bool is_for_others(const struct pli_coll_args *a, enum pli_err err)
 {
     bool is_root = pli_coll_args_is_root(a);

@@ -63,7 +63,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_GATHER] = {
         { "board", "slots in shared memory",
           .direct = pli_gather_board, .needs = BOARD | CORES, .max_bytes = PLI_BOARD_INLINE },
-        { "cma", "from buffer to buffer, by the kernel",
+        { "cma", "one copy, or as below if that is faster",
           .direct = pli_move_cma_gather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "windows", "windows in shared memory",
           .direct = pli_gather_windows, .needs = BOARD | CORES | WINDOW },
@@ -75,8 +75,9 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_SCATTER] = {
-        { "cma", "from buffer to buffer, by the kernel",
-          .direct = pli_move_cma_scatter, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB + 1 },
+        { "cma", "one copy, or as below if that is faster",
+          .direct = pli_move_cma_scatter, .needs = BOARD | CORES | STAYS,
+          .min_bytes = 16 * KIB + 1 },
         { "board", "a ring in shared memory",
           .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 16 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
@@ -88,7 +89,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_ALLGATHER] = {
-        { "cma", "from buffer to buffer, by the kernel",
+        { "cma", "one copy, or as below if that is faster",
           .direct = pli_move_cma_allgather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | WINDOW },
@@ -104,7 +105,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLTOALL] = {
-        { "cma", "from buffer to buffer, by the kernel",
+        { "cma", "one copy, or as below if that is faster",
           .direct = pli_move_cma_alltoall, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB },
         { "board", "windows in shared memory",
           .direct = pli_alltoall_board, .needs = BOARD | WINDOW, .max_rank = 256 },
@@ -470,15 +471,14 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
 {
     if (r->needs & FORCED) {
         fprintf(to, "when asked for");
+    } else if (r->max_bytes == 0 && r->min_bytes > 0) {
+        fprintf(to, "from %lld KiB", (long long)r->min_bytes / KIB);
     } else if (r->max_bytes == 0) {
         fprintf(to, "any size");
     } else if (r->max_bytes >= KIB) {
         fprintf(to, "up to %lld KiB", (long long)r->max_bytes / KIB);
     } else {
         fprintf(to, "up to %lld bytes", (long long)r->max_bytes);
-    }
-    if (r->min_bytes > 0) {
-        fprintf(to, ", from %lld KiB", (long long)r->min_bytes / KIB);
     }
     if (r->min_rank > 1) {
         fprintf(to, ", from %d ranks", r->min_rank);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MAX_ENTRY = 64 };
 
@@ -124,10 +125,19 @@ enum pli_err pli_registered_write(const char *dir, int rank)
     return err;
 }
 
+// Bytes of a file that were not read yet.
+static uint64_t rest_of(FILE *f)
+{
+    struct stat st;
+    off_t at = ftello(f);
+    return at >= 0 && fstat(fileno(f), &st) == 0 && st.st_size > at ? (uint64_t)(st.st_size - at)
+                                                                    : 0;
+}
+
 static enum pli_err read_one(FILE *f, int piece, int n_piece, const char *path)
 {
     struct pli_registered_row row;
-    if (fread(&row, sizeof row, 1, f) != 1 || row.bytes > (uint64_t)1 << 46) {
+    if (fread(&row, sizeof row, 1, f) != 1 || row.bytes > rest_of(f)) {
         return pli_fail(PLI_ERR_IO, "%s is cut short", path);
     }
     row.name[sizeof row.name - 1] = '\0';

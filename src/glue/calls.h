@@ -38,6 +38,7 @@
 #include "glue/elastic_calls.h"
 #include "glue/endpoint_calls.h"
 #include "glue/env.h"
+#include "glue/observe.h"
 #include "glue/raise.h"
 #include "glue/removed_calls.h"
 #include "glue/request_calls.h"

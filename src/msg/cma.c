@@ -23,7 +23,9 @@
 enum {
     WORTH = 16385,      // below it blocks are faster everywhere
     HELP_WORTH = 65536, // from here on the sender's core may help. bench: lat
-    CHUNK_MIN = 32768,  // of a common copy
+    BOTH_WAYS = 131072, // between these a lane that sends reads alone: in both ways it is best
+    BOTH_WAYS_END = 1 << 20,
+    CHUNK_MIN = 32768, // of a common copy
     CHUNK_MAX = 262144,
     STEP = 1 << 20,   // what one system call copies at most
     PIECE_MIN = 1024, // mean piece of a layout with holes. bench: strided
@@ -72,6 +74,8 @@ void pli_cma_offer(struct pli_request *send, struct pli_shm_cell *cell)
         (send->size < WORTH && pli_conf.onecopy[0] != 'c')) {
         return;
     }
+    send->state |= PLI_REQ_OFFERED;
+    send->lane->n_offer++;
     if (send->type->is_dense) {
         cell->word[1] = (uint64_t)(uintptr_t)send->buf + (uint64_t)send->type->true_lb;
         cell->word[2] = 1;
@@ -202,6 +206,10 @@ static enum pli_copy_way choose(struct pli_request *recv, uint64_t want, bool is
     int n_way = has_help ? PLI_N_COPY_WAY : PLI_COPY_TOGETHER;
     if (pli_conf.onecopy[0] == 'c') {
         return (enum pli_copy_way)(n_way - 1);
+    }
+    // Data goes both ways, so both cores have to copy: each what it gets, once.
+    if (is_dense && want >= BOTH_WAYS && want < BOTH_WAYS_END && recv->lane->n_offer > 0) {
+        return PLI_COPY_READ;
     }
     enum pli_copy_way way = pli_copy_select_take(recv->lane, want, n_way);
     if (is_dense) {

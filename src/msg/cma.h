@@ -4,18 +4,27 @@
 #ifndef PLI_MSG_CMA_H
 #define PLI_MSG_CMA_H
 
+#include "msg/lane.h"
+#include "msg/request.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_conn;
-struct pli_lane;
-struct pli_request;
 struct pli_shm_cell;
 
 // Context of all: lane locked.
 
 // Say in an offer where the data is, for receivers that may read it.
 void pli_cma_offer(struct pli_request *send, struct pli_shm_cell *cell);
+
+// The send is over, or taken back.
+static inline void pli_cma_offer_end(struct pli_request *send)
+{
+    if ((send->state & PLI_REQ_OFFERED) != 0) {
+        send->state &= (uint16_t)~PLI_REQ_OFFERED;
+        send->lane->n_offer--;
+    }
+}
 
 enum pli_cma_result {
     PLI_CMA_FAILED,    // not all is there, or nothing was tried: the data has to come in blocks

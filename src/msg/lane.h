@@ -76,6 +76,7 @@ struct pli_lane {
     uint64_t reclaim_ns;       // when blocks that dead processes held were last looked for
     struct pli_handle_pool requests;
     struct pli_list streams; // sends whose data goes out in pieces
+    uint32_t n_offer;        // sends that were offered and may be read, see cma.c
     struct pli_list stalled; // conns with something pending
     struct pli_list pollers, tasks;
     struct pli_net_lane *net;    // what a transport has for the lane, else pli_net_none

@@ -58,6 +58,7 @@ enum pli_request_state {
     PLI_REQ_ASKED = 64,      // a send over a network whose data the receiver has asked for
     PLI_REQ_OPEN = 128,      // in the list of its conn, see failure.h
     PLI_REQ_WITHDRAWN = 256, // withdrawn, but the other side may still name it
+    PLI_REQ_OFFERED = 1024,  // a send that is counted in lane->n_offer
     PLI_REQ_COPY = 512,      // a receive whose copy is measured: copy_select.h
 };
 

@@ -127,6 +127,7 @@ void pli_rndv_end_send(struct pli_request *send)
     }
     pli_request_untrack(send);
     pli_rndv_drop_cursor(send);
+    pli_cma_offer_end(send);
     send->state |= PLI_REQ_MATCHED;
     if ((send->state & PLI_REQ_CANCELLING) == 0) {
         pli_request_complete(send, PLI_OK);
@@ -282,6 +283,7 @@ void pli_rndv_unsent(struct pli_request *send, bool is_forgotten)
     if (is_forgotten) {
         pli_request_untrack(send);
         pli_rndv_drop_cursor(send);
+        pli_cma_offer_end(send);
         send->state |= send->err == PLI_OK ? PLI_REQ_CANCELLED : 0; // else it was withdrawn
         pli_request_complete(send, (enum pli_err)send->err);
     } else if (send->state & PLI_REQ_MATCHED) {

@@ -240,8 +240,8 @@ static bool is_log(const struct pli_conf_row *row)
     return row->value == (void *)&pli_conf.log;
 }
 
-// The log level that was written last: those above the last word are as the last.
-static int log_level; // guarded by pli_tool_lock
+// A log level that was written and has no word: it is as "debug". Guarded by pli_tool_lock.
+static int log_level;
 
 static int read_log(const struct pli_conf_row *row)
 {
@@ -313,10 +313,11 @@ static int write_text(const struct cvar *v, const void *buf)
     int code = MPI_T_ERR_MEMORY;
     const char *text = NULL;
     if (row->type == PLI_CONF_IS_WORD) {
-        int number = *(const int *)buf, last = pli_tool_enum_number(row->words, "debug");
+        int number = *(const int *)buf, len;
         if (is_log(row)) {
-            log_level = number;
-            number = number > last ? last : number;
+            bool is_word = number < 0 || pli_tool_enum_word(row->words, number, &len) != NULL;
+            log_level = is_word ? 0 : number;
+            number = is_word ? number : pli_tool_enum_number(row->words, "debug");
         }
         text = keep_word(row, number, &code);
     } else if (memchr(buf, '\0', TEXT_MAX) == NULL) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives of large blocks of random sizes, also in place and with layouts that have holes,
-// checked byte by byte, while PLIANT_ONECOPY and PLIANT_COLL say how they are done. With an argument
-// a filter forbids rank 1 to read memory of other processes: "forbid-first" from the start,
-// "forbid-later" in the middle, when others rely on it.
+// checked byte by byte, while PLIANT_ONECOPY and PLIANT_COLL say how they are done. With an
+// argument a filter forbids rank 1 to read memory of other processes: "forbid-first" from the
+// start, "forbid-later" in the middle, when others rely on it.
 #include <mpi.h>
 
 #include <errno.h>

@@ -144,6 +144,9 @@ static void check_write(int is_initialised)
     T_EQ(MPI_T_cvar_write(h, &(int){ 0 }), MPI_SUCCESS);
     T_EQ(MPI_T_cvar_read(h, &level), MPI_SUCCESS);
     T_EQ(level, 0);
+    T_EQ(MPI_T_cvar_write(h, &(int){ 4 }), MPI_SUCCESS); // "coll", the word after "debug"
+    T_EQ(MPI_T_cvar_read(h, &level), MPI_SUCCESS);
+    T_EQ(level, 4);
     T_EQ(MPI_T_cvar_write(h, &debug), MPI_SUCCESS); // as debug
     T_EQ(MPI_T_cvar_read(h, &level), MPI_SUCCESS);
     T_EQ(level, 123);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of MPI_Win_create at a rank of the same host that is in no call of MPI: others lock it, put
-// and get, flush and unlock. With the argument "served" the rank waits in a call instead.
+// Memory of MPI_Win_create at a rank of the same host that is in no call of MPI: others lock it,
+// put and get, flush and unlock. With the argument "served" the rank waits in a call instead.
 #include <mpi.h>
 
 #include <stdatomic.h>

@@ -25,6 +25,12 @@ static void barriers(void)
 }
 
 // All wait for rank 0, which never comes.
+// One of all, and the end.
+static void barrier(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void waiting(void)
 {
     int x = 0;
@@ -66,6 +72,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } acts[] = { { "barriers", barriers },
+                 { "barrier", barrier },
                  { "waiting", waiting },
                  { "deadlock", deadlock },
                  { "slow_ring", slow_ring } };

@@ -137,6 +137,44 @@ def memory(env, d):
     end(mine)
 
 
+# Takes the first names under which mpictl would look for a process, and never answers.
+TAKE = """
+import os, socket, sys
+pid, n = sys.argv[1], int(sys.argv[2])
+space = os.stat("/proc/self/ns/pid").st_ino
+kept = []
+for i in range(n):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(f"\\0pliant-mpiexec-{space}-{pid}" + (f"-{i}" if i > 0 else ""))
+    s.listen(1)
+    kept.append(s)
+print("up", flush=True)
+sys.stdin.read()
+"""
+
+
+def taken_names(env, d):
+    """Another user has the names of sockets that mpiexec would have: it takes the next one, or says so and runs; mpictl asks its own user's process."""
+    for n, is_reached in ((1, True), (7, True), (8, False)):
+        p = subprocess.Popen(["sh", "-c", 'echo $$; read x; exec "$@"', "-", MPIEXEC, "--elastic", "1:4", "-n", "1", "sh", "-c", "echo up; cat"],
+                             env={**os.environ, **env}, cwd=d, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pid = int(p.stdout.readline())
+        q = subprocess.Popen([*OTHER, TAKE, str(pid), str(n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        check(q.stdout.readline() == "up\n", "the names cannot be taken")
+        p.stdin.write("\n")
+        p.stdin.flush()
+        check(p.stdout.readline() == "up\n", f"{n} names taken: the job does not start")
+        r = Run("shrink", 1, pid, tool=MPICTL)  # which a job of one rank refuses, once it is asked
+        if is_reached:
+            check(r.rc != 0 and "another user" not in r.err and "no mpiexec of yours" not in r.err, f"{n} names taken: {r}")
+        else:
+            check(r.rc == 2 and "belongs to another user (uid 65534)" in r.err, f"{n} names taken: {r}")
+        out, err = p.communicate("", timeout=60 * SLOW)
+        check(p.returncode == 0, f"rc {p.returncode} {out} {err}")
+        check(("have taken all names" in " ".join(err.split())) == (not is_reached), f"{n} names taken: {err}")
+        q.communicate()
+
+
 if shutil.which("setpriv") is None or os.geteuid() != 0:
     print("skipped: it takes root and the command setpriv (package util-linux) to be another user")
     sys.exit(77)
@@ -144,4 +182,4 @@ for run in ([*OTHER, "pass"], [*AS_OTHER, MPICTL, "--version"], [*AS_OTHER, PROB
     if subprocess.run(run, stdout=subprocess.DEVNULL, check=False).returncode != 0:
         print(f"skipped: another user cannot run {run[4]} here")
         sys.exit(77)
-sys.exit(cases((sockets, no_descriptors, memory)))
+sys.exit(cases((sockets, no_descriptors, taken_names, memory)))

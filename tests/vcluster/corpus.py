@@ -98,7 +98,8 @@ def run(c, args, row):
     except subprocess.TimeoutExpired:
         os.kill(c.inner(p), 9)
         out = p.communicate()[0] + "\n(mpiexec did not end)\n"
-    is_good = p.returncode == int(row.get("exit", "0"))
+    is_skipped = p.returncode == 77 and "skipped: " in out  # it says what it would need
+    is_good = is_skipped or p.returncode == int(row.get("exit", "0"))
     return is_good, f"exit status {p.returncode}\n{out}"
 
 
@@ -153,4 +154,5 @@ def main():
     return 1 if bad or n == 0 else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

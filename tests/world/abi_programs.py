@@ -3,7 +3,8 @@
 
 A row runs in a folder that has a copy of abi/<folder>. `prepare` and `command` are for bash: $RUN starts the ranks of the row,
 $RUN1 one rank, with the MPI in question; $MPI is openmpi or mpich. `answer` finds what must be the same on both MPIs in what the program
-prints and in the files of `reads`; numbers may differ by `tolerance`, since sums of many ranks are rounded.
+prints and in the files of `reads`; numbers may differ by `tolerance`, since sums of many ranks are rounded. DOLFINx 0.5 deadlocks now
+and then, probably by a race of its own (docs/abi.md): it is tried again.
 """
 import dataclasses
 
@@ -21,6 +22,7 @@ class Row:
     folder: str = ""
     reads: tuple = ()
     tolerance: float = 1e-6
+    tries: int = 1  # for a program that fails now and then
 
 
 ANSWER = r"(?m)^answer .*"
@@ -33,8 +35,8 @@ export WM_PROJECT_DIR=/usr/share/openfoam
 blockMesh
 decomposePar"""
 # The testers of ScaLAPACK read their input from the folder they are started in.
-SCALAPACK = f"cp /usr/lib/{LIBRARIES}/scalapack/$MPI-tests/{{LU,LLT,SEP}}.dat ."
-SCALAPACK_RUN = f"for t in xdlu xzllt xdsep; do $RUN /usr/lib/{LIBRARIES}/scalapack/$MPI-tests/$t || exit 1; done"
+SCALAPACK = f"cp /usr/lib/{LIBRARIES}/scalapack/$MPI-tests/{{LU,LLT}}.dat ."
+SCALAPACK_RUN = f"for t in xdlu xzllt; do $RUN /usr/lib/{LIBRARIES}/scalapack/$MPI-tests/$t || exit 1; done"
 SCALAPACK_ANSWER = r"\d+ tests? (?:completed|failed|passed|skipped).*|Finished +\d+ tests|\d+ tests completed and passed.*"
 SUPERLU = "D=$(dirname $(dpkg -L libsuperlu-dist-dev | grep EXAMPLE/pddrive$)); "
 WATER = """gmx solvate -cs spc216.gro -box 2.2 2.2 2.2 -o water.gro -p water.top
@@ -53,9 +55,9 @@ ROWS = [
     Row("hpcc", "hpcc", "openmpi", 2, "all its tests, with a small input", "$RUN hpcc", r"(?m)^(?!CPU).*(PASSED|FAILED)|(Success=\d+)", HPCC, reads=("hpccoutf.txt",)),
     Row("netpipe-openmpi", "netpipe-openmpi", "openmpi", 2, "messages of up to 64 bytes", "$RUN NPopenmpi -u 64 -n 200 -o np.out", r"(?<=: )[ ]+\d+ bytes"),
     Row("netpipe-mpich2", "netpipe-mpich2", "mpich", 2, "messages of up to 64 bytes", "$RUN NPmpich2 -u 64 -n 200 -o np.out", r"(?<=: )[ ]+\d+ bytes"),
-    Row("scalapack-openmpi", "scalapack-mpi-test dpkg-dev", "openmpi", 4, "testers of LU, Cholesky and an eigenproblem", SCALAPACK_RUN, SCALAPACK_ANSWER,
+    Row("scalapack-openmpi", "scalapack-mpi-test dpkg-dev", "openmpi", 4, "testers of LU and Cholesky", SCALAPACK_RUN, SCALAPACK_ANSWER,
         SCALAPACK),
-    Row("scalapack-mpich", "scalapack-mpi-test dpkg-dev", "mpich", 4, "testers of LU, Cholesky and an eigenproblem", SCALAPACK_RUN, SCALAPACK_ANSWER, SCALAPACK),
+    Row("scalapack-mpich", "scalapack-mpi-test dpkg-dev", "mpich", 4, "testers of LU and Cholesky", SCALAPACK_RUN, SCALAPACK_ANSWER, SCALAPACK),
     Row("hdf5-openmpi", "libhdf5-openmpi-dev hdf5-tools", "openmpi", 4, "a chunked table, written by all; `h5dump` reads it", "$RUN ./parallel && h5dump -H parallel.h5",
         r"(?m)^answer .*|DATASPACE.*", "h5pcc.openmpi -o parallel parallel.c", "hdf5"),
     Row("hdf5-mpich", "libhdf5-mpich-dev hdf5-tools", "mpich", 4, "a chunked table, written by all; `h5dump` reads it", "$RUN ./parallel && h5dump -H parallel.h5",
@@ -66,7 +68,7 @@ ROWS = [
         folder="mpi4py"),
     Row("petsc4py", "python3-petsc4py", "openmpi", 4, "Poisson's equation, by conjugate gradients", PYTHON + " poisson.py", ANSWER, folder="petsc4py"),
     Row("mumps", "mumps-test", "openmpi", 3, "its four examples", "for k in s d; do $RUN /usr/lib/mumps/${k}simpletest </usr/lib/mumps/input_simpletest_real || exit 1; done; "
-        "for k in c z; do $RUN /usr/lib/mumps/${k}simpletest </usr/lib/mumps/input_simpletest_cmplx || exit 1; done", r"Solution is[^\n]*|INFOG\(1\)= *\S+"),
+        "for k in c z; do $RUN /usr/lib/mumps/${k}simpletest </usr/lib/mumps/input_simpletest_cmplx || exit 1; done", r"Solution is[^\n]*|INFOG\(1\)= *\S+", tolerance=1e-5),
     Row("lammps", "lammps lammps-examples", "openmpi", 4, "its example `melt`", "$RUN lmp -in /usr/share/lammps/examples/melt/in.melt", r"(?m)^ +\d+ +\S+ +\S+ +0 +\S+ +\S+"),
     Row("gromacs", "gromacs gromacs-data", "openmpi", 4, "100 steps of a box of 350 water molecules", "$RUN gmx_mpi mdrun -s water.tpr -ntomp 1 -reprod",
         r"Finished mdrun|Step +Time[^\n]*\n +100[^\n]*|Potential[^\n]*\n[^\n]*", WATER, "gromacs", reads=("md.log",), tolerance=1e-3),
@@ -77,7 +79,7 @@ ROWS = [
     Row("nwchem-mpich", "nwchem-mpich", "mpich", 2, "energy and gradient of a water molecule", "$RUN nwchem.mpich water.nw", r"Total SCF energy.*", folder="nwchem"),
     Row("elpa", "libelpa-dev", "openmpi", 4, "all eigenvalues of a matrix, by both of its solvers", "$RUN ./eigen && $RUN ./eigen 2", ANSWER,
         "mpicc.openmpi -o eigen eigen.c $(pkg-config --cflags --libs elpa) -lm", "elpa"),
-    Row("p4est", "libp4est-dev libsc-dev", "openmpi", 4, "a forest, refined, balanced, spread and saved", "$RUN ./forest", ANSWER,
+    Row("p4est", "libp4est-dev", "openmpi", 4, "a forest, refined, balanced, spread and saved", "$RUN ./forest", ANSWER,
         "mpicc.openmpi -w -o forest forest.c -lp4est -lsc", "p4est"),
     Row("superlu-dist", "libsuperlu-dist-dev", "openmpi", 4, "its example `pddrive` with its matrix g20", SUPERLU + "$RUN $D/pddrive -r 2 -c 2 $D/g20.rua",
         r"Tiny Pivots: +\d+|nonzeros in L\+U +\d+|Steps +\d+"),
@@ -88,9 +90,9 @@ ROWS = [
     Row("rmpi", "r-cran-rmpi", "openmpi", 3, "collectives of numbers and of R's objects", "$RUN Rscript sum.R", ANSWER, folder="rmpi"),
     Row("coarrays-openmpi", "libcoarrays-openmpi-dev dpkg-dev", "openmpi", 4, "19 of the tests of OpenCoarrays", COARRAYS, r"\S+: .*"),
     Row("coarrays-mpich", "libcoarrays-mpich-dev dpkg-dev", "mpich", 4, "19 of the tests of OpenCoarrays", COARRAYS, r"\S+: .*"),
-    Row("dolfinx", "python3-dolfinx", "openmpi", 3, "Poisson's equation by finite elements", PYTHON + " poisson.py", ANSWER, folder="dolfinx"),
+    Row("dolfinx", "python3-dolfinx", "openmpi", 3, "Poisson's equation by finite elements", PYTHON + " poisson.py", ANSWER, folder="dolfinx", tries=4),
     Row("openfoam", "openfoam openfoam-examples", "openmpi", 4, "the cavity of its tutorial", "WM_PROJECT_DIR=/usr/share/openfoam $RUN icoFoam -parallel",
-        r"Time = .*(?=\n)|Solving for .*", CAVITY),
+        r"(?m)^Time = .*|Solving for .*", CAVITY),
     Row("paraview", "paraview python3-paraview", "openmpi", 3, "`pvbatch`: a contour and its area", "$RUN pvbatch sphere.py", ANSWER, folder="paraview"),
     Row("neuron", "neuron python3-neuron", "openmpi", 3, "a spike through a ring of cells", PYTHON + " ring.py", ANSWER, folder="neuron"),
 ]

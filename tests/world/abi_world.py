@@ -47,6 +47,17 @@ def run_row(row, launcher, folder, limit):
     return Outcome(status, said, seconds, row.answer)
 
 
+def try_row(row, launcher, folder, limit):
+    """The first run that has an answer, of as many as the row may take."""
+    for i in range(row.tries):
+        got = run_row(row, launcher, folder, limit)
+        if not got.why:
+            break
+        if i + 1 < row.tries:
+            print(f"({got.why}; again) ", end="", flush=True)
+    return got
+
+
 def judge(row, mine, own):
     """(whether it is as it should be, the cell of this MPI, the cell of its own)"""
     if mine.why:
@@ -66,8 +77,8 @@ def run_all(args, rows, work):
         print(f"[{i + 1}/{len(rows)}] {row.name} ", end="", flush=True)
         mine, own = [], []
         for _ in range(args.repeat):
-            mine.append(run_row(row, ours, work / f"{row.name}.pliant", args.limit))
-            own.append(run_row(row, LAUNCHER[row.mpi], work / f"{row.name}.own", args.limit))
+            mine.append(try_row(row, ours, work / f"{row.name}.pliant", args.limit))
+            own.append(try_row(row, LAUNCHER[row.mpi], work / f"{row.name}.own", args.limit))
             if mine[-1].why:
                 break
         good, cell, own_cell = judge(row, mine[-1], own[-1])

@@ -76,13 +76,13 @@ def numbers_agree(a, b, tolerance):
         x, y = float(a.replace("D", "E")), float(b.replace("D", "E"))
     except ValueError:
         return False
-    return abs(x - y) <= tolerance * max(abs(x), abs(y), 1e-300)
+    return abs(x - y) <= tolerance * max(abs(x), abs(y))
 
 
 def same(mine, own, tolerance):
     """Whether two lists of lines say the same."""
     def words(lines):
-        return [w for line in lines for w in (line if isinstance(line, str) else " ".join(line)).split()]
+        return [w for line in lines for w in re.split(r"[\s(),]+", line if isinstance(line, str) else " ".join(line))]
     a, b = words(mine), words(own)
     return len(a) == len(b) and all(numbers_agree(x, y, tolerance) for x, y in zip(a, b))
 

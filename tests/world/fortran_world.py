@@ -233,12 +233,6 @@ def nas_folder(w, form):
     if not (here / "bin").exists():
         shutil.rmtree(here, ignore_errors=True)
         shutil.copytree(w.folder("NPB*-MPI", "the NAS Parallel Benchmarks, NPB3.4-MPI"), here)
-        if (here / "common" / "annotate_iface.f90").exists():
-            # This copy marks parts of the programs for a simulator; here the marks do nothing.
-            (here / "annotate.h").write_text("void annotate_init_(void);\nvoid annotate_term_(void);\nvoid annotate_synchronize_(long);\n")
-            (here / "annotate.c").write_text('#include "annotate.h"\nvoid annotate_init_(void) {}\nvoid annotate_term_(void) {}\n'
-                                             "void annotate_synchronize_(long n) { (void)n; }\n")
-            w.must(["cc", "-c", "annotate.c"], here, w.work / "nas.log")
         (here / "config" / "make.def").write_text(NAS_SETTINGS)
         (here / "bin").mkdir()
     return here
@@ -249,14 +243,13 @@ def nas(w):
     forms = NAS_INTERFACES if (source / "BT" / "mpinpb_f08.f90").exists() else {"f": "mpif.h"}
     for form, interface in forms.items():
         here = nas_folder(w, form)
-        marks = here / "annotate.o"
         for size in "SW":
             for kernel in [*NAS, "dt"]:
                 name = f"{kernel}.{size}.x"
                 if not w.wanted(name) or (kernel in ("is", "dt") and form != "f"):  # those are C
                     continue
                 if not (here / "bin" / name).exists():
-                    w.must(["make", kernel.upper(), f"CLASS={size}", f"F08={form}", f"ROI_BIN={marks if marks.exists() else ''}", f"ROI_INC=-I{here}"], here, w.work / f"nas.{form}.log")
+                    w.must(["make", kernel.upper(), f"CLASS={size}", f"F08={form}"], here, w.work / f"nas.{form}.log")
                 for ranks in NAS.get(kernel, (NAS_DT[size],)):
                     language = "C" if kernel in ("is", "dt") else interface
                     run_tester(w, f"NAS with {language}", name, here / "bin", nas_says, ranks, arguments=["BH"] if kernel == "dt" else [])
@@ -291,7 +284,24 @@ def coarrays(w):
         says = ""
         if status is not None:
             status, says = caf_says(text_of(said), status)
-        w.row("OpenCoarrays", "ctest", "1 to 32", status, took, says)
+        w.row("OpenCoarrays", "ctest", "1 to 8", status, took, says)
+
+
+def together(rows):
+    """Rows of one program that differ only in the number of ranks as one, and then programs of one package that are alike; the times
+    are added."""
+    for same, joined in (((0, 1, 3), 2), ((0, 2, 3), 1)):
+        found = {}
+        for row in rows:
+            key = tuple(row[i] for i in same) + (() if joined == 2 or row[0].startswith("NAS") else (row[1],))
+            if key in found:
+                old = found[key]
+                found[key] = [*old[:joined], old[joined] + (", " if joined == 2 else "`, `") + row[joined], *old[joined + 1:4],
+                              str(int(old[4]) + int(row[4]))]
+            else:
+                found[key] = list(row)
+        rows = list(found.values())
+    return rows
 
 
 def write_docs(page, rows):
@@ -303,7 +313,7 @@ def write_docs(page, rows):
     ran = {a for a, *_ in rows}
     # What was not run this time stays.
     lines += [line for line in rest.split(END, 1)[0].splitlines()[3:] if line.startswith("| ") and line[2:].split(",")[0] not in ran]
-    lines += [f"| {a}, `{b}` | {n} | {word} | {t} |" for a, b, n, word, t in rows]
+    lines += [f"| {a}, `{b}` | {n} | {word} | {t} |" for a, b, n, word, t in together(rows)]
     page.write_text(head + BEGIN + "\n".join(lines) + "\n\n" + END + rest.split(END, 1)[1])
 
 

@@ -56,7 +56,7 @@ static bool is_fixed(const char *path)
     return is_exec;
 }
 
-// The first line of what the command prints.
+// What the command prints.
 static bool run(char *const argv[], char *to, size_t cap)
 {
     int out[2];
@@ -79,9 +79,59 @@ static bool run(char *const argv[], char *to, size_t cap)
     }
     close(out[0]);
     to[n] = '\0';
-    to[strcspn(to, "\n")] = '\0';
     int status = 1;
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && n > 0;
+}
+
+// One line of addr2line, without folders; false: it does not know.
+static bool take_line(char *text, char *to, size_t cap)
+{
+    text[strcspn(text, "\n")] = '\0';
+    if (text[0] == '\0' || text[0] == '?') {
+        return false;
+    }
+    char *space = strchr(text, ' '); // "(discriminator 2)"
+    if (space != NULL) {
+        *space = '\0';
+    }
+    const char *slash = strrchr(text, '/');
+    const char *name = slash != NULL ? slash + 1 : text;
+    size_t n = strnlen(name, cap - 1);
+    memcpy(to, name, n);
+    to[n] = '\0';
+    return true;
+}
+
+enum { BATCH = 64, LINE = 512 };
+
+static void find_batch(const char *path, const uint64_t *places, uint32_t n,
+                       char (*texts)[PLI_SOURCE_LINE_LEN])
+{
+    char numbers[BATCH][32], *argv[BATCH + 4] = { "addr2line", "-e", (char *)path };
+    static char out[BATCH * LINE];
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(numbers[i], sizeof numbers[i], "0x%llx", (unsigned long long)places[i] - 1);
+        argv[3 + i] = numbers[i];
+    }
+    argv[3 + n] = NULL;
+    char *line = run(argv, out, sizeof out) ? out : NULL;
+    const char *slash = strrchr(path, '/');
+    for (uint32_t i = 0; i < n; i++) {
+        char *end = line != NULL ? strchr(line, '\n') : NULL;
+        if (line == NULL || !take_line(line, texts[i], sizeof texts[i])) {
+            snprintf(texts[i], sizeof texts[i], "%.64s+0x%llx", slash != NULL ? slash + 1 : path,
+                     (unsigned long long)places[i]);
+        }
+        line = end != NULL ? end + 1 : NULL;
+    }
+}
+
+void pli_source_line_list(const char *path, const uint64_t *places, uint32_t n,
+                          char (*texts)[PLI_SOURCE_LINE_LEN])
+{
+    for (uint32_t done = 0; done < n; done += BATCH) {
+        find_batch(path, places + done, n - done < BATCH ? n - done : BATCH, texts + done);
+    }
 }
 
 static void find_line(const struct module *m, uint64_t address, char *to, size_t cap)
@@ -90,13 +140,7 @@ static void find_line(const struct module *m, uint64_t address, char *to, size_t
     char number[32], text[512];
     snprintf(number, sizeof number, "0x%llx", (unsigned long long)place - 1); // in the call itself
     char *argv[] = { (char *)"addr2line", (char *)"-e", (char *)m->path, number, NULL };
-    if (run(argv, text, sizeof text) && text[0] != '?') {
-        char *space = strchr(text, ' '); // "(discriminator 2)"
-        if (space != NULL) {
-            *space = '\0';
-        }
-        const char *slash = strrchr(text, '/');
-        snprintf(to, cap, "%s", slash != NULL ? slash + 1 : text);
+    if (run(argv, text, sizeof text) && take_line(text, to, cap)) {
         return;
     }
     const char *slash = strrchr(m->path, '/');

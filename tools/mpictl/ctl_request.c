@@ -8,6 +8,7 @@
 #include "mpictl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@ enum {
     YOUNG_S = 2,
     FIRST_MS = 20, // between two tries; the pause doubles
     MOST_MS = 500,
+    FULL_S = 15, // wait for a listener with too many callers
     NS_PER_MS = 1000000,
     NS_PER_S = 1000000000
 };
@@ -36,32 +38,49 @@ static bool is_young(long pid)
     return is;
 }
 
-// The mpiexec of another user would not answer; say so instead.
-static void check_owner(int fd, long pid)
+// Connect to the name of the job at which a process of this user listens; -1: there is none.
+// *uid_out is another user that listens at one; *is_full_out: one has no room for another caller.
+static int connect_own(long pid, uid_t *uid_out, bool *is_full_out)
 {
-    struct ucred who;
-    socklen_t len = sizeof who;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid != geteuid()) {
-        pli_mpictl_bad("job %ld belongs to another user (uid %u), who alone may change it", pid,
-                       who.uid);
+    *is_full_out = false;
+    for (int nth = 0; nth < PLI_CTL_ADDR_N; nth++) {
+        struct sockaddr_un a;
+        struct ucred who;
+        socklen_t size = pli_ctl_addr((pid_t)pid, nth, &a), len = sizeof who;
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd >= 0 && connect(fd, (struct sockaddr *)&a, size) == 0 &&
+            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0) {
+            if (who.uid == geteuid() && fcntl(fd, F_SETFL, 0) == 0) {
+                return fd;
+            }
+            *uid_out = who.uid;
+        } else if (fd >= 0 && errno == EAGAIN) {
+            *is_full_out = true;
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
     }
+    return -1;
 }
 
 int pli_ctl_request_connect(long pid)
 {
-    struct sockaddr_un a;
-    socklen_t size = pli_ctl_addr((pid_t)pid, &a);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    while (fd < 0 || connect(fd, (struct sockaddr *)&a, size) != 0) {
-        if (fd < 0 || errno != ECONNREFUSED || !is_young(pid)) {
-            if (fd >= 0) {
-                close(fd);
-            }
-            return -1;
-        }
+    uid_t uid = geteuid();
+    bool is_full;
+    uint64_t until = pli_clock_ns() + (uint64_t)FULL_S * NS_PER_S;
+    int fd = connect_own(pid, &uid, &is_full);
+    while (fd < 0 && (is_full ? pli_clock_ns() < until : uid == geteuid() && is_young(pid))) {
         usleep(10000);
+        fd = connect_own(pid, &uid, &is_full);
     }
-    check_owner(fd, pid);
+    if (fd < 0 && uid != geteuid()) { // it would not answer; say so instead
+        pli_mpictl_bad("job %ld belongs to another user (uid %u), who alone may change it", pid,
+                       uid);
+    }
+    if (fd < 0 && is_full) {
+        pli_mpictl_bad("mpiexec %ld does not answer: too many callers wait at its socket", pid);
+    }
     return fd;
 }
 

@@ -6,7 +6,7 @@ import subprocess
 
 REACH, DEPTH = 25, 4
 # Top folders whose rooms are written with the whole path in tools/style/layers; other rooms are in src/.
-TOPS = ("launcher", "tools", "impi", "upc", "balance")
+TOPS = ("launcher", "tools", "impi", "upc", "balance", "trace")
 
 
 class Includes:

@@ -100,6 +100,7 @@ static const struct {
     { "__builtin_offsetof", KW_OFFSETOF },
     { "__builtin_types_compatible_p", KW_TYPES_COMPATIBLE },
     { "__builtin_choose_expr", KW_CHOOSE_EXPR },
+    { "pli_upc_assert_type", KW_ASSERT_TYPE },
     { "shared", KW_SHARED },
     { "strict", KW_STRICT },
     { "relaxed", KW_RELAXED },
@@ -421,7 +422,8 @@ static void word(struct lexer *l)
     struct token *t = push(l, TOK_IDENT, start);
     t->name = pli_lex_name(l->u, start, t->len);
     t->op = t->name->kw;
-    // Library headers are C: there the words of UPC are ordinary names, but not in our own upc*.h.
+    // Library headers are C: there the words of UPC are ordinary names, but not in our own upc*.h
+    // and bupc_*.h.
     if (t->op >= KW_SHARED && l->c_mode) {
         if ((t->op == KW_MYTHREAD || t->op == KW_THREADS) && !l->u->opt.c_code) {
             // In the C text these two are macros.
@@ -432,7 +434,7 @@ static void word(struct lexer *l)
     } else if (t->op >= KW_SHARED && l->src->is_system) {
         const char *base = strrchr(l->src->path, '/');
         base = base == NULL ? l->src->path : base + 1;
-        if (strncmp(base, "upc", 3) != 0) {
+        if (strncmp(base, "upc", 3) != 0 && strncmp(base, "bupc_", 5) != 0) {
             t->op = 0;
         }
     }

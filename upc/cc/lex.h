@@ -92,6 +92,7 @@ enum {
     KW_VA_ARG,
     KW_OFFSETOF,
     KW_TYPES_COMPATIBLE,
+    KW_ASSERT_TYPE, // of <bupc_extensions.h>
     KW_CHOOSE_EXPR,
     KW_SHARED,
     KW_STRICT,

@@ -472,6 +472,26 @@ static struct node *type_builtin(struct parser *p)
     return n;
 }
 
+// assert-type: "pli_upc_assert_type" "(" assignment-expression "," type-name ")"; a macro makes it
+// ((void)0) in the C text.
+static struct node *assert_type(struct parser *p)
+{
+    size_t t0 = p->at++, n0, n1;
+    pli_parse_expect(p, '(', "'('");
+    struct node *e = pli_parse_expr_assign(p);
+    pli_parse_expect(p, ',', "','");
+    struct type *t = pli_parse_spec_type_name(p, &n0, &n1);
+    if (!pli_type_compat(e->type, t, true)) {
+        pli_diag_error(p->u, e->tok, "bupc_assert_type: the type is '%s', not '%s'",
+                       pli_type_print_upc(p->u, e->type), pli_type_print_upc(p->u, t));
+    }
+    pli_parse_expect(p, ')', "')'");
+    struct node *n = pli_sema_node(p, N_OPAQUE, t0);
+    n->type = pli_type_basic(p->u, TY_VOID);
+    n->dyn = true;
+    return n;
+}
+
 static struct node *paren(struct parser *p)
 {
     if (pli_parse_next_is(p, 1, '{')) {
@@ -504,6 +524,8 @@ static struct node *primary(struct parser *p)
         return generic(p);
     case KW_OFFSETOF:
         return offset_of(p);
+    case KW_ASSERT_TYPE:
+        return assert_type(p);
     case KW_VA_ARG:
     case KW_TYPES_COMPATIBLE:
     case KW_CHOOSE_EXPR:

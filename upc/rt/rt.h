@@ -59,6 +59,9 @@ struct rt {
     char *seg[PLI_UPC_MAX_THREADS];
     struct rt_page *page[PLI_UPC_MAX_THREADS]; // NULL: far
     struct pli_shm_mailbox *box[PLI_UPC_MAX_THREADS];
+    struct {
+        uint32_t host, proc;
+    } place[PLI_UPC_MAX_THREADS];
     bool has_far, is_pthreads;
     bool is_flat;      // barriers: each thread looks at all words
     uint64_t span;     // of one segment
@@ -90,6 +93,11 @@ struct rt_thread {
     unsigned n_reduce;           // for the turn of scratch
     struct pli_request **async;  // implicit transfers under way
     size_t n_async, cap_async;
+    size_t n_async_before; // of these, those begun before the access region
+    bool is_accessregion;
+    pli_upc_pts value_at; // where collectives on values put them, at each thread: twice value_cap
+    size_t value_cap;     // bytes
+    unsigned value_turn;
     uint64_t n_lock;       // locks held
     struct rt_file *files; // open ones
 };

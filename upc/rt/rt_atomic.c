@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <upc_atomic.h>. A domain is memory on every thread at the same offset, so that each reads its own
 // copy. [UPC 1.3 optional library 7.3.4]
+#include "rt_atomic.h"
 #include "rt.h"
 #include "rt_barrier.h"
 #include "upc_calls.h"
@@ -107,8 +108,8 @@ static const struct domain *domain_at(pli_upc_pts p)
     return d;
 }
 
-static void run(pli_upc_pts target, int type, enum pli_region_op op, const void *a, const void *b,
-                void *fetch)
+void pli_rt_atomic_run(pli_upc_pts target, int type, enum pli_region_op op, const void *a,
+                       const void *b, void *fetch)
 {
     char *at = rt_near(target);
     if (at != NULL) {
@@ -129,9 +130,9 @@ static void swap_pointers(pli_upc_pts target, const void *a, const void *b, void
 {
     pli_upc_pts want, old, seen;
     memcpy(&want, a, sizeof want);
-    run(target, PLI_REGION_U64, PLI_REGION_LOAD, NULL, NULL, &old);
+    pli_rt_atomic_run(target, PLI_REGION_U64, PLI_REGION_LOAD, NULL, NULL, &old);
     while (pli_upc_same(old, want)) {
-        run(target, PLI_REGION_U64, PLI_REGION_CSWAP, &old, b, &seen);
+        pli_rt_atomic_run(target, PLI_REGION_U64, PLI_REGION_CSWAP, &old, b, &seen);
         if (seen == old) {
             break;
         }
@@ -203,41 +204,41 @@ void pli_upc_atomic_relaxed(pli_upc_pts domain, void *fetch, unsigned long op, p
     }
     switch (op) {
     case OP_GET:
-        run(target, type, PLI_REGION_LOAD, NULL, NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_LOAD, NULL, NULL, fetch);
         break;
     case OP_SET:
-        run(target, type, PLI_REGION_STORE, a, NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_STORE, a, NULL, fetch);
         break;
     case OP_CSWAP:
         if (d->type == TYPE_PTS) {
             swap_pointers(target, a, b, fetch);
         } else {
-            run(target, type, PLI_REGION_CSWAP, a, b, fetch);
+            pli_rt_atomic_run(target, type, PLI_REGION_CSWAP, a, b, fetch);
         }
         break;
     case OP_ADD:
-        run(target, type, PLI_REGION_ADD, a, NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_ADD, a, NULL, fetch);
         break;
     case OP_MULT:
-        run(target, type, PLI_REGION_MULT, a, NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_MULT, a, NULL, fetch);
         break;
     case OP_MIN:
-        run(target, type, PLI_REGION_MIN, a, NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_MIN, a, NULL, fetch);
         break;
     case OP_MAX:
-        run(target, type, PLI_REGION_MAX, a, NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_MAX, a, NULL, fetch);
         break;
     case OP_AND:
-        run(target, type, PLI_REGION_AND, a, NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_AND, a, NULL, fetch);
         break;
     case OP_OR:
-        run(target, type, PLI_REGION_OR, a, NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_OR, a, NULL, fetch);
         break;
     case OP_XOR:
-        run(target, type, PLI_REGION_XOR, a, NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_XOR, a, NULL, fetch);
         break;
     default:
-        run(target, type, PLI_REGION_ADD, addend(type, op, a, &n), NULL, fetch);
+        pli_rt_atomic_run(target, type, PLI_REGION_ADD, addend(type, op, a, &n), NULL, fetch);
     }
 }
 

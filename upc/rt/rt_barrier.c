@@ -63,6 +63,7 @@ static const char *const names[RT_N_WHAT] = {
     [RT_FSIZE] = "a call about the size of a file",
     [RT_FREAD] = "a read from a file",
     [RT_FWRITE] = "a write to a file",
+    [RT_VALUES] = "a collective on values (bupc_allv)",
 };
 
 static void describe(uint64_t word, char *to, size_t cap)

@@ -30,6 +30,7 @@ enum rt_what {
     RT_FSIZE,
     RT_FREAD,
     RT_FWRITE,
+    RT_VALUES,
     RT_N_WHAT
 };
 void pli_rt_barrier_sync(enum rt_what what);

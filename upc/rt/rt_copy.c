@@ -190,6 +190,62 @@ void *pli_upc_memset_nb(pli_upc_pts to, int c, size_t n)
     return NULL;
 }
 
+// The handle of a batch is its address + 1; requests and batches have even addresses.
+static struct rt_batch *batch_of(void *handle)
+{
+    return ((uintptr_t)handle & 1) != 0 ? (struct rt_batch *)((char *)handle - 1) : NULL;
+}
+
+void pli_rt_copy_batch_add(struct rt_batch *b, void *handle)
+{
+    if (handle != NULL && b->n == b->cap) {
+        size_t cap = b->cap * 2 + 16;
+        void **more = realloc(b->handles, cap * sizeof(void *));
+        if (more == NULL) {
+            pli_upc_sync(handle); // slower, but as right
+            return;
+        }
+        b->handles = more;
+        b->cap = cap;
+    }
+    if (handle != NULL) {
+        b->handles[b->n++] = handle;
+    }
+}
+
+void *pli_rt_copy_batch_end(struct rt_batch *b)
+{
+    struct rt_batch *out = b->n > 1 ? malloc(sizeof *out) : NULL;
+    if (out != NULL) {
+        *out = *b;
+        return (char *)out + 1;
+    }
+    while (b->n > 1) {
+        pli_upc_sync(b->handles[--b->n]);
+    }
+    void *only = b->n > 0 ? b->handles[0] : NULL;
+    free(b->handles);
+    return only;
+}
+
+static void batch_free(struct rt_batch *b)
+{
+    free(b->handles);
+    free(b);
+}
+
+static int batch_attempt(struct rt_batch *b)
+{
+    while (b->n > 0 && pli_upc_sync_attempt(b->handles[b->n - 1])) {
+        b->n--;
+    }
+    if (b->n > 0) {
+        return 0;
+    }
+    batch_free(b);
+    return 1;
+}
+
 static void remember(void *handle)
 {
     struct rt_thread *me = rt_me();
@@ -231,6 +287,10 @@ void pli_upc_memset_nbi(pli_upc_pts to, int c, size_t n)
 
 int pli_upc_sync_attempt(void *handle)
 {
+    struct rt_batch *batch = batch_of(handle);
+    if (batch != NULL) {
+        return batch_attempt(batch);
+    }
     enum pli_err err = handle != NULL ? pli_region_get_test(region(), handle) : PLI_OK;
     if (err == PLI_AGAIN) {
         return 0;
@@ -241,7 +301,13 @@ int pli_upc_sync_attempt(void *handle)
 
 void pli_upc_sync(void *handle)
 {
-    if (handle != NULL) {
+    struct rt_batch *batch = batch_of(handle);
+    if (batch != NULL) {
+        while (batch->n > 0) {
+            pli_upc_sync(batch->handles[--batch->n]);
+        }
+        batch_free(batch);
+    } else if (handle != NULL) {
         check(pli_region_get_wait(handle), 0);
     }
 }
@@ -261,4 +327,70 @@ void pli_upc_synci(void)
     while (me->n_async > 0) {
         pli_upc_sync(me->async[--me->n_async]);
     }
+}
+
+// How many handles of the list are over; those become NULL. *n_out: how many were not NULL.
+static size_t attempt_each(void **handles, size_t n, size_t *n_out)
+{
+    size_t n_over = 0;
+    *n_out = 0;
+    for (size_t i = 0; i < n; i++) {
+        *n_out += handles[i] != NULL;
+        if (handles[i] != NULL && pli_upc_sync_attempt(handles[i])) {
+            handles[i] = NULL;
+            n_over++;
+        }
+    }
+    return n_over;
+}
+
+void pli_upc_sync_all(void **handles, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        pli_upc_sync(handles[i]);
+        handles[i] = NULL;
+    }
+}
+
+int pli_upc_sync_all_attempt(void **handles, size_t n)
+{
+    size_t n_begun;
+    return attempt_each(handles, n, &n_begun) == n_begun;
+}
+
+int pli_upc_sync_some_attempt(void **handles, size_t n)
+{
+    size_t n_begun, n_over = attempt_each(handles, n, &n_begun);
+    return n_over > 0 || n_begun == 0;
+}
+
+void pli_upc_sync_some(void **handles, size_t n)
+{
+    while (!pli_upc_sync_some_attempt(handles, n)) {
+        pli_upc_poll_slow();
+    }
+}
+
+void pli_upc_begin_accessregion(void)
+{
+    struct rt_thread *me = rt_me();
+    if (me->is_accessregion) {
+        pli_rt_die("bupc_begin_accessregion: the access region before it has not ended");
+    }
+    me->is_accessregion = true;
+    me->n_async_before = me->n_async;
+}
+
+void *pli_upc_end_accessregion(void)
+{
+    struct rt_thread *me = rt_me();
+    struct rt_batch batch = { 0 };
+    if (!me->is_accessregion) {
+        pli_rt_die("bupc_end_accessregion: no access region has begun");
+    }
+    me->is_accessregion = false;
+    while (me->n_async > me->n_async_before) {
+        pli_rt_copy_batch_add(&batch, me->async[--me->n_async]);
+    }
+    return pli_rt_copy_batch_end(&batch);
 }

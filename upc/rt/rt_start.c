@@ -137,6 +137,9 @@ static void map_thread(const struct shape *s, char *segs, int t)
     int k = t < big ? t % each : (t - big) % base;
     uint32_t row;
     bool is_mine = proc == (int)s->me;
+    const struct pli_node_proc *p = pli_node_find(node, (uint32_t)proc_of(s, (uint32_t)proc));
+    pli_rt.place[t].proc = (uint32_t)proc;
+    pli_rt.place[t].host = p != NULL ? p->host : pli_proc.boot->host;
     if (!pli_boot_is_here(pli_proc.boot, proc_of(s, (uint32_t)proc), &row) ||
         (pli_conf.upc_far && !is_mine)) {
         pli_rt.has_far = true;

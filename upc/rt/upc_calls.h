@@ -47,15 +47,47 @@ int pli_upc_sync_attempt(void *handle);
 void pli_upc_sync(void *handle);
 int pli_upc_synci_attempt(void);
 void pli_upc_synci(void);
+void pli_upc_sync_all(void **handles, size_t n);
+int pli_upc_sync_all_attempt(void **handles, size_t n);
+void pli_upc_sync_some(void **handles, size_t n);
+int pli_upc_sync_some_attempt(void **handles, size_t n);
+void pli_upc_begin_accessregion(void);
+void *pli_upc_end_accessregion(void);
+
+pli_upc_pts pli_upc_sem_alloc(int flags);
+void pli_upc_sem_free(pli_upc_pts p);
+void pli_upc_sem_post(pli_upc_pts p);
+void pli_upc_sem_post_n(pli_upc_pts p, size_t n);
+void pli_upc_sem_wait(pli_upc_pts p);
+void pli_upc_sem_wait_n(pli_upc_pts p, size_t n);
+int pli_upc_sem_try(pli_upc_pts p);
+int pli_upc_sem_try_n(pli_upc_pts p, size_t n);
+void pli_upc_memput_signal(pli_upc_pts to, const void *from, size_t len, pli_upc_pts sem, size_t n);
+
+void pli_upc_value_reduce(void *value, size_t size, int kind, unsigned long op, int root);
+void pli_upc_value_prefix(void *value, size_t size, int kind, unsigned long op);
+void pli_upc_value_broadcast(void *value, size_t size, int root);
+void pli_upc_value_scatter(void *value, size_t size, const void *from, int root);
+void pli_upc_value_gather(const void *value, size_t size, void *to, int root);
+void pli_upc_value_permute(void *value, size_t size, int to);
 
 void pli_upc_poll_slow(void);
 uint64_t pli_upc_ticks_now(void);
 uint64_t pli_upc_ticks_to_ns(uint64_t ticks);
+uint64_t pli_upc_ticks_to_us(uint64_t ticks);
+double pli_upc_tick_granularity(void);
+double pli_upc_tick_overhead(void);
 void *pli_upc_cast(pli_upc_pts p);
 struct pli_upc_castable {
     int sure, likely;
 };
 struct pli_upc_castable pli_upc_thread_info(size_t thread);
+int pli_upc_castable_at(pli_upc_pts p);
+int pli_upc_castable_thread(unsigned thread);
+pli_upc_pts pli_upc_inverse_cast(void *at);
+pli_upc_pts pli_upc_ptradd(pli_upc_pts p, size_t block, size_t size, ptrdiff_t n);
+int pli_upc_dump_shared(pli_upc_pts p, char *to, int cap);
+unsigned pli_upc_thread_distance(int x, int y);
 void pli_upc_check(pli_upc_pts p, size_t len, const char *file, int line);
 
 void pli_upc_all_broadcast(pli_upc_pts dst, pli_upc_pts src, size_t n, int flags);

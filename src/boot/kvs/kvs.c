@@ -181,6 +181,10 @@ enum pli_err pli_kvs_open(const struct pli_kvs *s, struct pli_boot *boot)
 {
     struct pli_kvs_map m = { 0 };
     store = s;
+    if (s->size > PLI_NODE_MAX_INDEX) {
+        return pli_fail(PLI_ERR_OTHER, "%s says that the job has %u processes; %u are the most",
+                        s->name, s->size, (uint32_t)PLI_NODE_MAX_INDEX);
+    }
     enum pli_err err = pli_kvs_map_init(&m, s);
     err = err == PLI_OK ? meet(s, &m, boot) : err;
     pli_kvs_map_fini(&m);

@@ -14,6 +14,9 @@ void pli_upc_notify(int has_value, int value);
 void pli_upc_wait(int has_value, int value);
 void pli_upc_barrier(int has_value, int value);
 
+// The translator has compared the types.
+#define pli_upc_assert_type(...) ((void)0)
+
 // Affinity of upc_forall: pointer, signed and unsigned.
 static inline int pli_upc_is_mine(pli_upc_pts p)
 {

@@ -82,5 +82,7 @@ static inline size_t upc_affinitysize(size_t totalsize, size_t nbytes, size_t th
 
 // Programs written before the libraries were split find the collectives here too.
 #include <upc_collective.h>
+// Berkeley's extensions, where programs for it look for them.
+#include <bupc_extensions.h>
 
 #endif

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Writes the layers between a program and the library that mpiexec can put there.
+
+usage: gen_trace.py API_DIR OUT_DIR
+
+OUT_DIR/functions.def   the functions that --profile and --timeline record: constant, name, class
+OUT_DIR/trace_calls.c   their wrappers; trace/trace.h has what they call
+OUT_DIR/stack_calls.c   MPI_X and PMPI_X of all functions, which lead through the tools of --tool
+"""
+import os
+import re
+import sys
+
+import gen
+
+# Written by hand in trace/trace_requests.c and trace/trace_phases.c.
+BY_HAND = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Start", "Startall",
+           "Request_free", "Pcontrol", "MPIX_Phase_begin", "MPIX_Phase_end"}
+CHAPTERS = {"p2p", "coll", "comm", "rma", "io", "env", "dynamic", "elastic", "endpoint", "failure", "session", "topo",
+            "mpix"}
+# Local calls that cost less than recording them would.
+LOCAL = re.compile(r"_(get|set)_(?!accumulate)|_(rank|size|compare|test_inter|name|amode|group|coords|shape|map|view|count|info)$(?<!create_group)(?<!from_group)|"
+                   r"_(rank|size|group)_|Get_(?!acc)|Test_cancelled|toint|^Is_|Initialized|Finalized|Wtime|Wtick|Query_thread|Free_mem|Alloc_mem|"
+                   r"^(Cart|Graph|Dist_graph|Topo|Dims)_(get|rank|coords|shift|map|test|neighbors|create_f)|Dims_create|"
+                   r"^Buffer_|_buffer$|Status_|_keyval|_errhandler|remote|Parrived|version|_f2c|_c2f|sizeof|Psize|"
+                   r"_attr|Dimsget|Cartdim|Graphdims|Topo_test|neighbors|Pack|Unpack|Aint|Address|Type_|num_psets|nth_pset")
+
+
+def class_of(chapter, f):
+    base = f.base
+    if chapter == "io":
+        return "IO"
+    if chapter == "rma":
+        return "RMA"
+    if chapter == "coll":
+        return "COLL"
+    if chapter == "p2p":
+        if re.match(r"I?(b|s|r)?send$|I?[bsr]?send|Send|Bsend|Ssend|Rsend", base, re.I) and not base.endswith("_init"):
+            return "BOTH" if "recv" in base.lower() else "SEND"
+        if re.match(r"I?m?recv$|Recv$|Mrecv$", base, re.I):
+            return "RECV"
+        if "robe" in base:
+            return "PROBE"
+        if re.match(r"Wait|Test", base):
+            return "WAIT"
+    if base in ("Init", "Init_thread", "Finalize", "Session_init", "Session_finalize", "Abort"):
+        return "LIFE"
+    if chapter in ("elastic", "dynamic", "failure"):
+        return "WORLD"
+    return "OTHER"
+
+
+def recorded(api):
+    for chapter in sorted(CHAPTERS):
+        for f in gen.read_functions(os.path.join(api, chapter + ".api")):
+            if f.base in BY_HAND or (f.implemented() and not LOCAL.search(f.base) and f.returns == "int" and
+                                     not any(p.small == "..." for p in f.params)):
+                yield chapter, f
+
+
+def find(f, kinds, large):
+    return next((p for p in f.args(large) if p.kind in kinds), None)
+
+
+def sized(f, large):
+    """The count and the datatype that say how much is moved."""
+    for side in ("send", "recv", None):
+        count = next((p for p in f.args(large) if p.side == side and p.kind in ("count", "count?")), None)
+        kind = next((p for p in f.args(large) if p.side == side and p.kind.startswith("datatype") and
+                     not p.kind.startswith("datatypes")), None)
+        if count and kind:
+            return count, kind
+    return None, None
+
+
+def facts(chapter, f, large):
+    """Members of struct pli_trace_args for one call."""
+    out = [f".function = PLI_TRACE_FN_{f.base}", ".site = site"]
+    comm = find(f, ("comm", "comm+any"), large)
+    if comm:
+        out.append(f".comm = {comm.name}")
+    peer = find(f, ("dest", "target"), large) or find(f, ("source",), large) or find(f, ("root",), large)
+    if peer:
+        out.append(f".peer = {peer.name}, .has_peer = true")
+    tag = find(f, ("tag", "tag+any"), large)
+    if tag:
+        out.append(f".tag = {tag.name}")
+    count, kind = sized(f, large)
+    if count:
+        out.append(f".count = {count.name}, .datatype = {kind.name}")
+    request = find(f, ("out:request",), large)
+    if request:
+        out.append(f".request = err == MPI_SUCCESS ? *{request.name} : MPI_REQUEST_NULL")
+    flag = next((p for p in f.args(large) if p.name == "flag" and "robe" in f.base), None)
+    if flag:
+        out.append(".is_idle = err == MPI_SUCCESS && !*flag")
+    status = find(f, ("status",), large)
+    if status and status.ctype(large) == "MPI_Status *":
+        out.append(f".status = {status.name}")
+    if f.base.endswith("_init") and request:
+        out.append(".is_persistent = true")
+    if chapter in ("elastic", "session", "dynamic", "endpoint", "env", "failure") or \
+            any(p.kind.startswith("free:") for p in f.params):
+        out.append(".is_change = true")
+    return out
+
+
+def body(chapter, f, large, name, enter, table):
+    args = ", ".join(p.name for p in f.args(large))
+    types = ", ".join(re.sub(r"\b" + p.name + r"\b(?=(\[\d*\])*$)", "", p.decl(large)) for p in f.args(large)) or "void"
+    number = f"PLI_TRACE_SYM_{f.base}{'_c' if large else ''}"
+    proto = f.proto("", large).replace(f.name + ("_c(" if large else "("), name + "(", 1)
+    status = find(f, ("status",), large)
+    own = status is not None and status.ctype(large) == "MPI_Status *"
+    lines = [proto + ";", proto, "{",
+             "    void *site = __builtin_return_address(0);",
+             f"    struct pli_trace_thread *self = {enter}(&site, __builtin_frame_address(0));",
+             f"    int (*next)({types}) = (int (*)({types})){table}[{number}];",
+             "    if (__builtin_expect(self == NULL, 0)) {",
+             f"        return next({args});", "    }"]
+    if own:
+        lines += ["    MPI_Status mine;",
+                  f"    {status.name} = {status.name} == MPI_STATUS_IGNORE ? &mine : {status.name};"]
+    lines += [f"    uint64_t begin = pli_trace_begin(self, PLI_TRACE_FN_{f.base});",
+              f"    int err = next({args});",
+              "    const struct pli_trace_args args = {",
+              *[f"        {fact}," for fact in facts(chapter, f, large)], "    };",
+              "    pli_trace_end(self, begin, &args, err);",
+              "    return err;", "}", ""]
+    return lines
+
+
+def trace_calls(functions):
+    out = ["// The wrappers of --profile and --timeline. Generated from the API table.",
+           '#include "trace/trace.h"', ""]
+    for chapter, f in functions:
+        if f.base in BY_HAND:
+            continue
+        for large in f.forms():
+            name = f.name + ("_c" if large else "")
+            out += body(chapter, f, large, name, "pli_trace_enter", "pli_trace_next")
+            out += body(chapter, f, large, "pli_std_" + name, "pli_trace_enter_std", "pli_trace_next_std")
+            for also in f.also:
+                proto = f.proto("", large, also)
+                out.append(f'{proto};\n{proto} __attribute__((alias("{name}")));\n')
+    return "\n".join(out)
+
+
+def functions_def(functions):
+    rows = []
+    for chapter, f in functions:
+        rows.append(f'PLI_TRACE_FN({f.base}, "{f.name}", {class_of(chapter, f)})')
+    rows.append("#ifdef PLI_TRACE_SYM")
+    for _, f in functions:
+        for large in f.forms():
+            suffix = "_c" if large else ""
+            rows.append(f'PLI_TRACE_SYM({f.base}{suffix}, "{f.name}{suffix}")')
+    rows.append("#endif")
+    return "\n".join(rows) + "\n"
+
+
+def stack_calls(api):
+    """Every function that the library exports, as MPI_X and as PMPI_X."""
+    out = ["// The calls between the tools of --tool. Generated from the API table.", '#include "trace/stack.h"', ""]
+    names, n = [], 0
+    skip = {"constants.api", "types.api"}
+    for table in sorted(t for t in os.listdir(api) if t.endswith(".api") and t not in skip):
+        for f in gen.read_functions(os.path.join(api, table)):
+            if not f.implemented():
+                continue
+            for large in f.forms():
+                for base in f.names():
+                    name = base + ("_c" if large else "")
+                    args = f.args(large)
+                    types = ", ".join(re.sub(r"\b" + p.name + r"\b(?=(\[\d*\])*$)", "", p.decl(large)) for p in args) or "void"
+                    passed = ", ".join(p.name for p in args if p.small != "...")
+                    if any(p.small == "..." for p in args):  # as many as MPI_Pcontrol of a tool may want
+                        types, passed = "int, ...", passed + ", 0L, 0L, 0L"
+                    for prefix, is_p in (("", "false"), ("P", "true")):
+                        proto = f.proto(prefix, large, base)
+                        kind = f"{f.returns} (*)({types})"
+                        out += [proto + ";", proto, "{",
+                                f"    return (({kind})pli_stack_next({n}, {is_p}, __builtin_return_address(0)))({passed});",
+                                "}", ""]
+                    names.append(name)
+                    n += 1
+    out += ["const char *const pli_stack_names[] = {", *[f'    "{name}",' for name in names], "};",
+            f"const int pli_stack_n = {n};", ""]
+    return "\n".join(out), n
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    api, out = sys.argv[1:]
+    functions = list(recorded(api))
+    gen.write(os.path.join(out, "functions.def"), functions_def(functions))
+    gen.write(os.path.join(out, "trace_calls.c"), trace_calls(functions))
+    text, n = stack_calls(api)
+    gen.write(os.path.join(out, "stack_calls.c"), text)
+    gen.write(os.path.join(out, "stack_size.h"), f"enum {{ PLI_STACK_N = {n} }};\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Brings what ranks of other hosts recorded to mpiexec, and finds how far their clocks are apart.
+#ifndef PLI_LAUNCHER_TRACE_COLLECT_H
+#define PLI_LAUNCHER_TRACE_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_dframe;
+struct pli_job;
+
+// In the head: ask all hosts for their clocks; hear a frame of a daemon, false: it is about
+// something else.
+void pli_trace_collect_ask(const struct pli_job *job);
+bool pli_trace_collect_told(const struct pli_job *job, uint32_t host, const struct pli_dframe *f);
+// Wait until every host that is there has sent all.
+void pli_trace_collect_all(const struct pli_job *job);
+
+// In a daemon: answer a frame of the head; false: it is about something else.
+bool pli_trace_collect_asked(const struct pli_dframe *f);
+
+#endif

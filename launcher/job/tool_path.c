@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds the libraries and writes the variables by which the loader of a rank takes them in.
+#include "launcher/job/tool_path.h"
+
+#include "launcher/base/say.h"
+#include "launcher/job/abi_path.h"
+#include "launcher/job/job.h"
+#include "trace/trace_wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_traced(const struct pli_options *opt)
+{
+    return opt->profile != NULL || opt->timeline != NULL;
+}
+
+// One tool: a path becomes absolute, because ranks may run in another directory.
+static char *full_path(const char *word)
+{
+    char *path;
+    if (strchr(word, '/') == NULL && access(word, R_OK) != 0) {
+        return pli_say_need(strdup(word)); // the loader looks for it where libraries are
+    }
+    path = realpath(word, NULL);
+    if (path == NULL) {
+        pli_say_bad("--tool: there is no library %s here; give its path, or a name without a slash "
+                    "that the loader finds",
+                    word);
+    }
+    if (strpbrk(path, ": ") != NULL) {
+        pli_say_bad("--tool: the loader cannot take %s, as its path has a blank or a colon in it; "
+                    "move the library, or make a link to it",
+                    path);
+    }
+    return path;
+}
+
+char *pli_tool_path_list(const struct pli_options *opt)
+{
+    char *all = NULL, *rest = NULL;
+    if (opt->tools == NULL) {
+        return NULL;
+    }
+    char *words = pli_say_need(strdup(opt->tools));
+    for (char *w = strtok_r(words, ",", &rest); w != NULL; w = strtok_r(NULL, ",", &rest)) {
+        char *path = full_path(w), *longer;
+        int n = asprintf(&longer, "%s%s%s", all != NULL ? all : "", all != NULL ? ":" : "", path);
+        pli_say_need(n >= 0 ? longer : NULL);
+        free(path);
+        free(all);
+        all = longer;
+    }
+    free(words);
+    if (all == NULL) {
+        pli_say_bad("--tool needs the path of a library, or several with commas between them");
+    }
+    return all;
+}
+
+char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, const char *old)
+{
+    char base[3200], *all = NULL;
+    if (tools == NULL && !is_traced(opt)) {
+        return NULL;
+    }
+    if (!pli_abi_path_base(base, sizeof base)) {
+        pli_say_bad("the folder lib/pliant beside this mpiexec, which has the libraries of --tool, "
+                    "--profile and --timeline, is not there: install it as a whole");
+    }
+    if (strpbrk(base, ": ") != NULL) {
+        pli_say_bad(
+            "--tool, --profile and --timeline do not work from %s: the loader takes no path "
+            "with a blank or a colon",
+            base);
+    }
+    // The recorder comes first: it sees the calls of the program, and not those of tools.
+    int n = asprintf(&all, "%s%s%s%s%s%s%s%s", is_traced(opt) ? base : "",
+                     is_traced(opt) ? "/libpliant_trace.so" : "",
+                     is_traced(opt) && tools != NULL ? ":" : "", tools != NULL ? base : "",
+                     tools != NULL ? "/libpliant_tools.so:" : "", tools != NULL ? tools : "",
+                     old != NULL && *old != '\0' ? ":" : "", old != NULL ? old : "");
+    return pli_say_need(n >= 0 ? all : NULL);
+}
+
+bool pli_tool_path_trace(const struct pli_options *opt, char *to, size_t cap)
+{
+    uint32_t flags = (opt->profile != NULL ? PLI_TRACE_PROFILE : 0) |
+                     (opt->timeline != NULL ? PLI_TRACE_TIMELINE : 0);
+    uint32_t wanted = opt->timeline_events > 0 ? opt->timeline_events : PLI_TOOL_PATH_EVENTS, n = 1;
+    while (n < wanted) {
+        n *= 2;
+    }
+    snprintf(to, cap, "%u,%u", flags, opt->timeline != NULL ? n : 0);
+    return flags != 0;
+}

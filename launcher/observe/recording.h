@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// --profile and --timeline from the command line to the files they make.
+#ifndef PLI_LAUNCHER_RECORDING_H
+#define PLI_LAUNCHER_RECORDING_H
+
+#include "launcher/observe/trace_model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct pli_job;
+
+// pli_launcher.observe
+struct pli_observe_state {
+    bool is_on;
+    FILE *profile, *timeline; // NULL: not asked for, or to standard error
+    struct pli_trace_model model;
+    int64_t *offsets; // by host: how far its clock is ahead
+    uint32_t n_offset;
+};
+
+// Open the files, so that a name that cannot be written ends mpiexec before anything has started.
+void pli_recording_begin(const struct pli_job *job);
+bool pli_recording_is_on(void);
+
+// How far the clock of a host is ahead of this one's.
+void pli_recording_clock(uint32_t host, int64_t ahead);
+// What one thread of a host recorded, as pli_trace_memory_pack packs it.
+void pli_recording_hear(uint32_t host, const char *name, const void *data, size_t len);
+// The same for all threads of this host.
+void pli_recording_read(uint32_t host, const char *name);
+
+// Write what was asked for: the job is over.
+void pli_recording_finish(const struct pli_job *job);
+
+#endif

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""--profile, --timeline and --tool: a known late rank is named, arrows match, a killed job is written too."""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, IS_SANITIZED, Run, check, status  # noqa: E402
+
+PROBE = os.path.join(BUILD, "tests", "bin", "observe_probe")
+SOURCE_TEXT = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "observe_probe.c"), encoding="utf-8").read()
+folder = tempfile.mkdtemp()
+
+
+def line_of(text):
+    """file:line of the call that is marked so, as a profile names it."""
+    return f"observe_probe.c:{SOURCE_TEXT[:SOURCE_TEXT.index(text)].count(chr(10)) + 1}"
+
+
+class Timeline:
+    def __init__(self, name):
+        with open(name, encoding="utf-8") as f:
+            self.all = json.load(f)
+        self.events = self.all["traceEvents"]
+        self.calls = collections.Counter(e["name"] for e in self.events if e["ph"] == "X")
+        begins = {e["id"]: e for e in self.events if e["ph"] == "s"}
+        ends = {e["id"]: e for e in self.events if e["ph"] == "f"}
+        check(begins.keys() == ends.keys(), "every arrow has two ends", 2)
+        self.arrows = [(begins[i], ends[i]) for i in begins]
+
+    def messages(self):
+        return collections.Counter((a["pid"] - 1, b["pid"] - 1) for a, b in self.arrows if a["cat"] == "message")
+
+    def inside(self):
+        """Every arrow begins and ends in a slice of its thread."""
+        slices = collections.defaultdict(list)
+        for e in self.events:
+            if e["ph"] == "X":
+                slices[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+        return all(any(b - 0.002 <= e["ts"] <= c + 0.002 for b, c in slices[e["pid"], e["tid"]])
+                   for arrow in self.arrows for e in arrow)
+
+    def names(self):
+        return {e["args"]["name"] for e in self.events if e["ph"] == "M" and "name" in e["args"]}
+
+
+def profile():
+    r = Run("--profile", "-n", 3, PROBE, "late")
+    words = " ".join(r.err.split())
+    barrier, recv = line_of("// late barrier"), line_of("// late recv")
+    check(r.rc == 0 and "Look at this first" in r.err, r)
+    check("Rank 1 comes last to MPI_Barrier at " + barrier in words, r)
+    check(f"1 rank waited 0.{words.split('1 rank waited 0.')[-1][:3]} s for messages of rank 1, longest in MPI_Recv at {recv}"
+          in words, r)
+    check("rank 0 waited for rank 1" in words and "exchange" in words and "4 B .. 7 B 5 #" in words, r)
+    check(r.out == "", "the page goes to standard error")
+    rows = [line for line in r.err.splitlines() if line.startswith("rank 0 ")]
+    waiting = float(rows[0].split()[-4])
+    check(0.15 < waiting < 30, f"five messages, each 40 ms late: {rows[0]}")
+    check(all(len(line) < 100 for line in r.err.splitlines()), "lines fit")
+    text, page = os.path.join(folder, "p.txt"), os.path.join(folder, "p.html")
+    r = Run(f"--profile={text}", "-n", 2, PROBE, "file", os.path.join(folder, "data"))
+    said = open(text, encoding="utf-8").read()
+    check(r.rc == 0 and "Profile" not in r.err and "MPI_File_write_at_all" in said and "128 KiB" in said, said)
+    r = Run(f"--profile={page}", "-n", 2, PROBE, "ring")
+    said = open(page, encoding="utf-8").read()
+    data = json.loads(said[said.index("const data=") + 11:said.index(";\nconst page")])
+    check(r.rc == 0 and len(data["ranks"]) == 2 and data["sites"] and "http" not in said.replace("http://www.w3.org/2000/svg", ""),
+          "a page that needs nothing else")
+    r = Run("--profile=/nonexistent/p.html", "-n", 1, PROBE)
+    check(r.rc == 2 and "--profile: /nonexistent/p.html cannot be written" in r.words, r)
+    r = Run("--profile", "-n", 1, "/bin/sh", "-c", "exit 0")
+    check(r.rc == 0 and "nothing to show" in r.words, r)
+
+
+def timeline():
+    name = os.path.join(folder, "t.json")
+    r = Run("--timeline", name, "-n", 3, PROBE, "ring")
+    check(r.rc == 0 and r.out == "" and r.err == "", r)
+    t = Timeline(name)
+    check(t.messages() == {(0, 1): 40, (1, 2): 40, (2, 0): 40}, t.messages())
+    check(t.calls["MPI_Isend"] == 60 and t.calls["MPI_Allreduce"] == 30 and t.calls["MPI_Sendrecv"] == 30, t.calls)
+    check(t.inside(), "arrows touch calls")
+    check(all(b["ts"] >= a["ts"] for a, b in t.arrows), "nothing is received before it was sent")
+    sums = [e for e in t.events if e.get("name") == "MPI_Allreduce"]
+    check(collections.Counter(e["args"]["collective"] for e in sums) == {i: 3 for i in range(1, 11)}, "collectives have numbers")
+    r = Run("--timeline", name, "-n", 2, PROBE, "late")
+    t = Timeline(name)
+    receives = [e for e in t.events if e.get("name") == "MPI_Recv"]
+    check(len(receives) == 5 and all("rank 1 sent" in e["args"]["cause"] and e["args"]["at"] == line_of("// late recv")
+                                     for e in receives), receives)
+    check(t.calls["exchange"] == 2 and any(e["name"] == "MPI_Pcontrol 3" for e in t.events), t.calls)
+    r = Run("--timeline", name, "--timeline-events", 1024, "-n", 1, PROBE, "self", 2000)
+    t = Timeline(name)
+    check(t.all["otherData"]["events that rings had no room for"] > 5000, t.all["otherData"])
+
+
+def killed():
+    name = os.path.join(folder, "k.json")
+    r = Run("--timeline", name, "--profile", "-n", 3, PROBE, "killed")
+    check(r.rc != 0 and "did not reach MPI_Finalize" in r.err, r)
+    t = Timeline(name)
+    check(t.messages() == {(0, 1): 40, (1, 2): 40, (2, 0): 40}, t.messages())
+    check(any("SIGKILL" in e["name"] for e in t.events if e["ph"] == "i"), "what mpiexec said is there")
+    r = Run("--profile", "-n", 2, PROBE, "scribble")
+    check("makes no sense" in r.words and "is left out" in r.words, r)
+
+
+def kinds_of_ranks():
+    name = os.path.join(folder, "e.json")
+    r = Run("--timeline", name, "--endpoints", 2, "-n", 2, PROBE, "endpoints")
+    t = Timeline(name)
+    arrows = [(a["pid"], b["pid"]) for a, b in t.arrows if a["cat"] == "message"]
+    check(r.rc == 0 and len(arrows) == 4 and "endpoint 1" in t.names(), f"{r} {arrows} {t.names()}")
+    r = Run("--timeline", name, "-n", 2, PROBE, "spawn")
+    t = Timeline(name)
+    check(r.rc == 0 and t.messages() == {(0, 3): 1} and t.calls["MPI_Comm_spawn"] == 2, f"{r} {t.messages()} {t.calls}")
+    check(sum("(spawned)" in n for n in t.names()) == 2, t.names())
+    program, source = os.path.join(folder, "hello"), os.path.join(folder, "hello.f90")
+    with open(source, "w", encoding="ascii") as f:
+        f.write("program hello\nuse mpi\ninteger ierr\ncall MPI_Init(ierr)\ncall MPI_Barrier(MPI_COMM_WORLD, ierr)\n"
+                "call MPI_Finalize(ierr)\nend program\n")
+    made = subprocess.run([os.path.join(BUILD, "bin", "mpifort"), "-g", "-o", program, source], capture_output=True, check=False)
+    if made.returncode == 0:
+        r = Run("--profile", "-n", 2, program)
+        check("MPI_Barrier hello.f90:5" in r.err, r)
+
+
+TOOL = """
+#include <mpi.h>
+#include <stdio.h>
+static int n;
+int MPI_Send(const void *b, int c, MPI_Datatype t, int d, int g, MPI_Comm m) { n++; return PMPI_Send(b, c, t, d, g, m); }
+int MPI_Barrier(MPI_Comm m) { n++; int e = PMPI_Barrier(m); return e; }
+int MPI_Finalize(void) { printf("%s %d\\n", NAME, n); fflush(stdout); return PMPI_Finalize(); }
+"""
+
+
+def tools():
+    source, made = os.path.join(folder, "tool.c"), []
+    with open(source, "w", encoding="ascii") as f:
+        f.write(TOOL)
+    for name in ("one", "two"):
+        made.append(os.path.join(folder, name + ".so"))
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", f'-DNAME="{name}"', "-I", os.path.join(BUILD, "include"),
+                        "-o", made[-1], source], check=True)
+    r = Run("--tool", ",".join(made), "-n", 2, PROBE, "late")
+    check(r.rc == 0 and sorted(r.out.split("\n")) == ["", "one 10", "one 5", "two 10", "two 5"], r)
+    r = Run("--tool", made[1], "--profile", "-n", 2, PROBE, "late")
+    check("two 10" in r.out and "Rank 1 comes last to MPI_Barrier at " + line_of("// late barrier") in r.words, r)
+    r = Run("--tool", "./none.so", "-n", 1, PROBE)
+    check(r.rc == 2 and "no library ./none.so" in r.words, r)
+
+
+if IS_SANITIZED:
+    print("skipped: a sanitizer's library must come before those that mpiexec puts first")
+    sys.exit(77)
+profile()
+timeline()
+killed()
+kinds_of_ranks()
+tools()
+subprocess.run(["rm", "-rf", folder], check=False)
+sys.exit(status())

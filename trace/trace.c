@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Records MPI calls into the memory that mpiexec made: counts by call site and by peer for
+// --profile, a ring of events for --timeline. A thread writes its own slot alone: there is no lock.
+#include "trace/trace.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void *pli_trace_next[PLI_TRACE_N_SYM], *pli_trace_next_std[PLI_TRACE_N_SYM];
+__thread struct pli_trace_thread *pli_trace_self __attribute__((tls_model("initial-exec")));
+static __thread struct pli_trace_thread *hidden __attribute__((tls_model("initial-exec")));
+static __thread void *outer_site __attribute__((tls_model("initial-exec")));
+bool pli_trace_is_counter;
+uintptr_t pli_trace_fortran, pli_trace_fortran_end;
+
+#define PLI_TRACE_FN(name, text, kind) PLI_TRACE_##kind,
+const uint8_t pli_trace_classes[PLI_TRACE_N_FN] = {
+#include "trace/functions.def"
+};
+#undef PLI_TRACE_FN
+#define PLI_TRACE_FN(name, text, kind)
+#define PLI_TRACE_SYM(name, text) text,
+static const char *const symbols[PLI_TRACE_N_SYM] = {
+#include "trace/functions.def"
+};
+#undef PLI_TRACE_FN
+#undef PLI_TRACE_SYM
+
+static struct {
+    struct pli_trace_header *header; // NULL: nothing is recorded
+    int fd;
+    ino_t inode; // of the memory: a program may have closed the descriptor and opened another file
+    bool is_foreign;
+    _Atomic uint32_t generation; // counts what makes handles mean something else
+    bool (*get_process)(struct pli_observe_process *out);
+    bool (*get_comm)(MPI_Comm comm, struct pli_observe_comm *out);
+    uint32_t (*get_peer)(MPI_Comm comm, int rank, uint32_t *ep_out);
+    int (*type_size)(MPI_Datatype type, MPI_Count *size);
+    pthread_once_t once;
+    pthread_key_t key;
+} state = { .fd = -1, .once = PTHREAD_ONCE_INIT };
+
+// PLIANT_BOOT is gone from the environment after MPI_Init, so it is read when the program starts.
+__attribute__((constructor)) static void read_environment(void)
+{
+    const char *boot = getenv("PLIANT_BOOT");
+    const char *at = boot != NULL ? strstr(boot, ",trace=") : NULL;
+    struct stat st;
+    state.fd = at != NULL ? atoi(at + 7) : -1;
+    state.inode = state.fd >= 0 && fstat(state.fd, &st) == 0 ? st.st_ino : 0;
+}
+
+static bool is_open(void)
+{
+    struct stat st;
+    return state.fd >= 0 && fstat(state.fd, &st) == 0 && st.st_ino == state.inode;
+}
+
+static void map_header(void)
+{
+    struct pli_trace_header *h = MAP_FAILED;
+    if (is_open()) {
+        h = mmap(NULL, sizeof *h, PROT_READ | PROT_WRITE, MAP_SHARED, state.fd, 0);
+    }
+    if (h == MAP_FAILED || h->magic != PLI_TRACE_MAGIC || h->version != PLI_TRACE_VERSION) {
+        return;
+    }
+    pli_trace_is_counter = (h->flags & PLI_TRACE_COUNTER) != 0;
+    state.header = h;
+}
+
+// The Fortran library, once it is loaded.
+static int find_fortran(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    if (strstr(info->dlpi_name, "/libpliant_mpifort.so") == NULL) {
+        return 0;
+    }
+    pli_trace_fortran = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t end = info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && end > pli_trace_fortran_end) {
+            pli_trace_fortran_end = end; // a distance from the start
+        }
+    }
+    return 1;
+}
+
+static void *find_symbol(void *library, const char *name)
+{
+    char text[128];
+    snprintf(text, sizeof text, "P%s", name);
+    return library != NULL ? dlsym(library, text) : NULL;
+}
+
+static void resolve(void)
+{
+    void *library = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    bool has_tools = getenv("PLI_TOOLS") != NULL;
+    // A program of another ABI calls a library of ours that has the names of that MPI.
+    state.is_foreign =
+        library != NULL && (dlopen("libmpi.so.12", RTLD_LAZY | RTLD_NOLOAD) != NULL ||
+                            dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) != NULL);
+    for (int i = 0; i < PLI_TRACE_N_SYM; i++) {
+        pli_trace_next_std[i] = find_symbol(library, symbols[i]);
+        pli_trace_next[i] =
+            state.is_foreign || has_tools ? dlsym(RTLD_NEXT, symbols[i]) : pli_trace_next_std[i];
+    }
+    if (library == NULL) { // another MPI: its calls pass
+        for (int i = 0; i < PLI_TRACE_N_SYM; i++) {
+            char text[128];
+            snprintf(text, sizeof text, "P%s", symbols[i]);
+            pli_trace_next[i] = dlsym(RTLD_NEXT, text);
+        }
+        return;
+    }
+    *(void **)&state.get_process = dlsym(library, "pli_observe_get_process");
+    *(void **)&state.get_comm = dlsym(library, "pli_observe_get_comm");
+    *(void **)&state.get_peer = dlsym(library, "pli_observe_get_peer");
+    *(void **)&state.type_size = dlsym(library, "PMPI_Type_size_c");
+    dl_iterate_phdr(find_fortran, NULL);
+    if (state.get_process != NULL && state.get_comm != NULL && state.get_peer != NULL) {
+        map_header();
+    }
+}
+
+static void end_thread(void *arg)
+{
+    free(arg);
+}
+
+static void prepare(void)
+{
+    pthread_key_create(&state.key, end_thread);
+    resolve();
+}
+
+static void identify(struct pli_trace_slot *s)
+{
+    struct pli_observe_process p;
+    if (state.get_process(&p)) {
+        s->index = p.index;
+        s->world = p.world;
+        s->rank = p.rank;
+        s->size = p.size;
+    }
+}
+
+static struct pli_trace_thread *open_slot(void)
+{
+    struct pli_trace_header *h = state.header;
+    uint32_t i = atomic_fetch_add(&h->n_used, 1);
+    struct pli_trace_thread *t = i < h->n_slot && is_open() ? calloc(1, sizeof *t) : NULL;
+    void *p = MAP_FAILED;
+    if (t != NULL) {
+        p = mmap(NULL, h->slot_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, state.fd,
+                 (off_t)(h->slots_at + i * h->slot_bytes));
+    }
+    if (p == MAP_FAILED) {
+        free(t);
+        return NULL;
+    }
+    t->slot = p;
+    t->slot->pid = (uint32_t)getpid();
+    t->slot->tid = (uint32_t)syscall(SYS_gettid);
+    t->slot->index = t->slot->ep = PLI_TRACE_NOBODY;
+    for (int k = 0; k < PLI_TRACE_N_PEER; k++) {
+        t->slot->peers[k].index = PLI_TRACE_NOBODY;
+    }
+    identify(t->slot);
+    t->slot->begin = pli_trace_ticks();
+    if (h->n_event > 0) {
+        t->ring = (struct pli_trace_event *)(t->slot + 1);
+        t->mask = h->n_event - 1;
+    }
+    pthread_setspecific(state.key, t);
+    atomic_store(&t->slot->is_used, 1);
+    return t;
+}
+
+struct pli_trace_thread *pli_trace_attach(void *site, bool is_std)
+{
+    static __thread bool is_tried __attribute__((tls_model("initial-exec")));
+    pthread_once(&state.once, prepare);
+    if (state.is_foreign && !is_std) {
+        outer_site = site;
+        return NULL;
+    }
+    if (state.header == NULL || (is_tried && hidden == NULL)) {
+        return NULL;
+    }
+    if (hidden == NULL) {
+        is_tried = true;
+        hidden = open_slot();
+        if (!state.is_foreign) {
+            pli_trace_self = hidden;
+        }
+    }
+    return hidden;
+}
+
+struct pli_trace_thread *pli_trace_attach_std(void **site)
+{
+    struct pli_trace_thread *self = hidden != NULL ? hidden : pli_trace_attach(*site, true);
+    if (outer_site != NULL) {
+        *site = outer_site;
+        outer_site = NULL;
+    }
+    return self;
+}
+
+static uint32_t hash(uint64_t v)
+{
+    return (uint32_t)((v * 0x9e3779b97f4a7c15u) >> 40);
+}
+
+static uint32_t find_module(struct pli_trace_slot *s, const char *path)
+{
+    uint32_t i = 0;
+    while (i < s->n_module && strcmp(s->modules[i].path, path) != 0) {
+        i++;
+    }
+    if (i == s->n_module && i < PLI_TRACE_N_MODULE && strlen(path) < PLI_TRACE_PATH) {
+        strcpy(s->modules[i].path, path);
+        s->n_module = i + 1;
+    }
+    return i < s->n_module ? i : PLI_TRACE_NOBODY;
+}
+
+// The name of a program as its loader has it may be relative to a directory that it has left.
+static void name_site(struct pli_trace_slot *s, struct pli_trace_site *to)
+{
+    Dl_info it;
+    struct link_map *map = NULL;
+    to->module = PLI_TRACE_NOBODY;
+    if (dladdr1((void *)(uintptr_t)to->address, &it, (void **)&map, RTLD_DL_LINKMAP) == 0) {
+        return;
+    }
+    char path[PLI_TRACE_PATH] = "";
+    if (map == NULL || map->l_name == NULL || map->l_name[0] == '\0') {
+        ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+        path[n > 0 ? n : 0] = '\0';
+    } else if (strlen(it.dli_fname) < sizeof path) {
+        strcpy(path, it.dli_fname);
+    }
+    to->module = find_module(s, path);
+    to->place = to->address - (map != NULL ? map->l_addr : 0);
+}
+
+static struct pli_trace_site *new_site(struct pli_trace_slot *s, enum pli_trace_fn function,
+                                       uint64_t address)
+{
+    uint32_t at = hash(address), i = 0;
+    for (; i < PLI_TRACE_N_SITE - 1; i++) {
+        struct pli_trace_site *e = &s->sites[(at + i) % (PLI_TRACE_N_SITE - 1)];
+        if (e->address == address && e->function == function) {
+            return e;
+        }
+        if (e->address == 0) {
+            e->function = (uint16_t)function;
+            e->address = address;
+            name_site(s, e);
+            return e;
+        }
+    }
+    return &s->sites[PLI_TRACE_N_SITE - 1];
+}
+
+static inline struct pli_trace_site *find_site(struct pli_trace_slot *s, enum pli_trace_fn function,
+                                               const void *site)
+{
+    uint64_t address = (uintptr_t)site;
+    struct pli_trace_site *e = &s->sites[hash(address) % (PLI_TRACE_N_SITE - 1)];
+    return __builtin_expect(e->address == address && e->function == function, 1)
+               ? e
+               : new_site(s, function, address);
+}
+
+struct pli_trace_site *pli_trace_count(struct pli_trace_thread *self, enum pli_trace_fn function,
+                                       const void *site, uint64_t begin, uint64_t end)
+{
+    struct pli_trace_site *e = find_site(self->slot, function, site);
+    uint64_t ticks = end - begin;
+    e->n++;
+    e->ticks += ticks;
+    e->longest = ticks > e->longest ? ticks : e->longest;
+    self->slot->ticks_mpi += ticks;
+    self->slot->in_call = 0;
+    self->slot->last = end;
+    self->depth = 0;
+    return e;
+}
+
+static struct pli_trace_comm *find_comm(struct pli_trace_thread *self, MPI_Comm handle)
+{
+    struct pli_trace_comm *c = &self->comms[hash((uintptr_t)handle) % PLI_TRACE_N_COMM];
+    uint32_t now = atomic_load_explicit(&state.generation, memory_order_relaxed);
+    if (__builtin_expect(c->handle == handle && c->generation == now, 1)) {
+        return c;
+    }
+    struct pli_observe_comm it;
+    if (!state.get_comm(handle, &it)) {
+        return NULL;
+    }
+    uint32_t n = c->handle == handle && c->it.context == it.context ? c->n_coll : 0;
+    *c = (struct pli_trace_comm){ handle, now, n, it };
+    if (self->slot->ep == PLI_TRACE_NOBODY || (self->slot->ep == 0 && it.my_ep != 0)) {
+        self->slot->ep = it.my_ep;
+    }
+    return c;
+}
+
+static uint64_t size_of(struct pli_trace_thread *self, MPI_Datatype handle)
+{
+    struct pli_trace_type *t = &self->types[hash((uintptr_t)handle) % PLI_TRACE_N_TYPE];
+    uint32_t now = atomic_load_explicit(&state.generation, memory_order_relaxed);
+    if (__builtin_expect(t->handle != handle || t->generation != now, 0)) {
+        MPI_Count size = 0;
+        bool is_known = handle != MPI_DATATYPE_NULL && state.type_size != NULL &&
+                        state.type_size(handle, &size) == MPI_SUCCESS;
+        *t = (struct pli_trace_type){ handle, now, is_known ? (uint32_t)size : 0 };
+    }
+    return t->size;
+}
+
+static uint32_t find_peer(const struct pli_trace_comm *c, int rank, uint32_t *ep_out)
+{
+    *ep_out = 0;
+    if (rank < 0 || rank >= c->it.n_peer) {
+        return PLI_TRACE_NOBODY;
+    }
+    if (__builtin_expect(!c->it.is_run, 0)) {
+        return state.get_peer(c->handle, rank, ep_out);
+    }
+    *ep_out = c->it.first_ep + (uint32_t)(rank * c->it.ep_step);
+    return c->it.first + (uint32_t)(rank * c->it.step);
+}
+
+static struct pli_trace_peer *peer_entry(struct pli_trace_slot *s, uint32_t index, uint32_t ep)
+{
+    uint32_t at = hash((uint64_t)index << 16 | ep);
+    for (uint32_t i = 0; i < PLI_TRACE_N_PEER; i++) {
+        struct pli_trace_peer *p = &s->peers[(at + i) % PLI_TRACE_N_PEER];
+        if (p->index == PLI_TRACE_NOBODY) {
+            p->ep = ep;
+            p->index = index;
+        }
+        if (p->index == index && p->ep == ep) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static void count_sent(struct pli_trace_slot *s, uint32_t index, uint32_t ep, uint64_t bytes)
+{
+    uint32_t bin = bytes == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(bytes);
+    s->bins[bin < PLI_TRACE_N_BIN ? bin : PLI_TRACE_N_BIN - 1]++;
+    struct pli_trace_peer *p = index != PLI_TRACE_NOBODY ? peer_entry(s, index, ep) : NULL;
+    if (p != NULL) {
+        p->n_sent++;
+        p->bytes_sent += bytes;
+    }
+}
+
+static void count_waited(struct pli_trace_slot *s, uint32_t index, uint32_t ep, uint64_t ticks)
+{
+    s->ticks_waited += ticks;
+    struct pli_trace_peer *p = index != PLI_TRACE_NOBODY ? peer_entry(s, index, ep) : NULL;
+    if (p != NULL) {
+        p->ticks_waited += ticks;
+    }
+}
+
+void pli_trace_put(struct pli_trace_thread *self, const struct pli_trace_event *e)
+{
+    if (self->ring != NULL) {
+        uint64_t n = atomic_load_explicit(&self->slot->n_event, memory_order_relaxed);
+        self->ring[n & self->mask] = *e;
+        atomic_store_explicit(&self->slot->n_event, n + 1, memory_order_release);
+    }
+}
+
+struct pli_trace_request *pli_trace_find(struct pli_trace_thread *self, MPI_Request handle)
+{
+    uint32_t at = hash((uintptr_t)handle);
+    for (uint32_t i = 0; i < 8; i++) {
+        struct pli_trace_request *r = &self->requests[(at + i) % PLI_TRACE_N_REQUEST];
+        if (r->handle == handle) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+void pli_trace_forget(struct pli_trace_thread *self, struct pli_trace_request *r)
+{
+    (void)self;
+    if (!r->is_persistent) {
+        r->handle = NULL;
+    }
+}
+
+static struct pli_trace_request *keep_request(struct pli_trace_thread *self, MPI_Request handle)
+{
+    uint32_t at = hash((uintptr_t)handle);
+    struct pli_trace_request *r = pli_trace_find(self, handle);
+    for (uint32_t i = 0; i < 8 && r == NULL; i++) {
+        struct pli_trace_request *e = &self->requests[(at + i) % PLI_TRACE_N_REQUEST];
+        r = e->handle == NULL ? e : NULL;
+    }
+    if (r == NULL) { // one that was completed by another thread, or in a way that is not seen here
+        r = &self->requests[at % PLI_TRACE_N_REQUEST];
+    }
+    r->handle = handle;
+    r->serial = ++self->n_serial;
+    return r;
+}
+
+void pli_trace_blame(struct pli_trace_thread *self, struct pli_trace_request *r,
+                     const MPI_Status *status, uint64_t ticks)
+{
+    if ((r->flags & PLI_TRACE_IS_RECV) != 0 && status != NULL && r->comm != NULL) {
+        const struct pli_trace_comm *c = find_comm(self, r->comm);
+        uint32_t ep = 0;
+        r->peer = c != NULL ? find_peer(c, status->MPI_SOURCE, &ep) : PLI_TRACE_NOBODY;
+        r->peer_ep = (uint16_t)ep;
+        r->tag = status->MPI_TAG;
+    }
+    if (ticks > 0) {
+        count_waited(self->slot, r->peer, r->peer_ep, ticks);
+    }
+}
+
+static uint8_t flags_of(enum pli_trace_class kind, enum pli_trace_fn function)
+{
+    switch (function) { // the persistent ones are sent when they are started
+    case PLI_TRACE_FN_Send_init:
+    case PLI_TRACE_FN_Bsend_init:
+    case PLI_TRACE_FN_Ssend_init:
+    case PLI_TRACE_FN_Rsend_init:
+        return PLI_TRACE_IS_SEND;
+    case PLI_TRACE_FN_Recv_init:
+        return PLI_TRACE_IS_RECV;
+    default:
+        return kind == PLI_TRACE_SEND   ? PLI_TRACE_IS_SEND
+               : kind == PLI_TRACE_RECV ? PLI_TRACE_IS_RECV
+               : kind == PLI_TRACE_BOTH ? PLI_TRACE_IS_BOTH
+                                        : 0;
+    }
+}
+
+// Who is at the other side: the rank that the call named, or the one the status has.
+static void fill_peer(struct pli_trace_thread *self, const struct pli_trace_args *a,
+                      enum pli_trace_class kind, struct pli_trace_event *e)
+{
+    const struct pli_trace_comm *c = find_comm(self, a->comm);
+    if (c == NULL) {
+        return;
+    }
+    uint32_t ep = 0;
+    bool is_known =
+        a->status != NULL && (kind == PLI_TRACE_RECV || kind == PLI_TRACE_PROBE) && !a->is_idle;
+    e->context = c->it.context;
+    e->ep = (uint16_t)c->it.my_ep;
+    if (is_known) {
+        e->peer = find_peer(c, a->status->MPI_SOURCE, &ep);
+        e->tag = a->status->MPI_TAG;
+    } else if (a->has_peer) {
+        e->peer = find_peer(c, a->peer, &ep);
+    }
+    e->peer_ep = (uint16_t)ep;
+    if (kind == PLI_TRACE_BOTH && a->status != NULL) {
+        e->source = find_peer(c, a->status->MPI_SOURCE, &ep);
+        e->source_ep = (uint16_t)ep;
+        e->number = (uint32_t)a->status->MPI_TAG;
+    }
+}
+
+static void keep_posted(struct pli_trace_thread *self, const struct pli_trace_args *a,
+                        struct pli_trace_event *e)
+{
+    struct pli_trace_request *r = keep_request(self, a->request);
+    uint32_t serial = r->serial;
+    *r = (struct pli_trace_request){
+        .handle = a->request,
+        .comm = a->comm,
+        .serial = serial,
+        .peer = e->peer,
+        .peer_ep = e->peer_ep,
+        .function = e->function,
+        .flags = e->flags,
+        .is_persistent = a->is_persistent,
+        .tag = e->tag,
+        .number = e->number,
+        .bytes = e->bytes,
+        .context = e->context,
+    };
+    e->request = serial;
+    e->flags |= a->is_persistent ? 0 : PLI_TRACE_POSTED;
+}
+
+static void note_life(struct pli_trace_thread *self, enum pli_trace_fn function, uint64_t begin,
+                      uint64_t end)
+{
+    struct pli_trace_slot *s = self->slot;
+    if (function == PLI_TRACE_FN_Init || function == PLI_TRACE_FN_Init_thread ||
+        function == PLI_TRACE_FN_Session_init) {
+        identify(s);
+        s->begin = s->begin > begin ? begin : s->begin;
+    } else if (function == PLI_TRACE_FN_Finalize || function == PLI_TRACE_FN_Session_finalize) {
+        s->end = end;
+    }
+}
+
+void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct pli_trace_args *a,
+                   int err)
+{
+    uint64_t end = pli_trace_ticks();
+    enum pli_trace_class kind = (enum pli_trace_class)pli_trace_classes[a->function];
+    struct pli_trace_site *site = pli_trace_count(self, a->function, a->site, begin, end);
+    struct pli_trace_event e = {
+        .begin = begin,
+        .end = end,
+        .function = (uint16_t)a->function,
+        .flags = flags_of(kind, a->function),
+        .site = (uint16_t)(site - self->slot->sites),
+        .peer = PLI_TRACE_NOBODY,
+        .source = PLI_TRACE_NOBODY,
+        .tag = a->tag,
+    };
+    if (__builtin_expect(a->is_change, 0)) {
+        atomic_fetch_add(&state.generation, 1);
+        note_life(self, a->function, begin, end);
+    }
+    if (a->comm != NULL && !a->is_change) {
+        fill_peer(self, a, kind, &e);
+    }
+    if (a->datatype != NULL) {
+        e.bytes = (uint64_t)a->count * size_of(self, a->datatype);
+        site->bytes += e.bytes;
+    }
+    if (kind == PLI_TRACE_SEND || kind == PLI_TRACE_BOTH) {
+        count_sent(self->slot, e.peer, e.peer_ep, e.bytes);
+    }
+    if (kind == PLI_TRACE_COLL && a->comm != NULL) {
+        struct pli_trace_comm *c = find_comm(self, a->comm);
+        e.number = c != NULL ? ++c->n_coll : 0;
+    }
+    if (a->request != NULL && a->request != MPI_REQUEST_NULL) {
+        keep_posted(self, a, &e);
+    } else if (kind == PLI_TRACE_RECV || kind == PLI_TRACE_PROBE) {
+        count_waited(self->slot, e.peer, e.peer_ep, end - begin);
+    } else if (kind == PLI_TRACE_BOTH) {
+        count_waited(self->slot, e.source, e.source_ep, end - begin);
+    }
+    if (self->ring != NULL && !a->is_idle && err == MPI_SUCCESS) {
+        pli_trace_put(self, &e);
+    }
+}

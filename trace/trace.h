@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the wrappers of --profile and --timeline call around each MPI call.
+#ifndef PLI_TRACE_H
+#define PLI_TRACE_H
+
+#include "glue/observe.h"
+#include "trace/trace_wire.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#define PLI_TRACE_FN(name, text, kind) PLI_TRACE_FN_##name,
+enum pli_trace_fn {
+#include "trace/functions.def"
+    PLI_TRACE_N_FN
+};
+#undef PLI_TRACE_FN
+#define PLI_TRACE_FN(name, text, kind)
+#define PLI_TRACE_SYM(name, text) PLI_TRACE_SYM_##name,
+enum pli_trace_sym {
+#include "trace/functions.def"
+    PLI_TRACE_N_SYM
+};
+#undef PLI_TRACE_FN
+#undef PLI_TRACE_SYM
+
+enum pli_trace_class {
+    PLI_TRACE_SEND,
+    PLI_TRACE_RECV,
+    PLI_TRACE_BOTH,
+    PLI_TRACE_PROBE,
+    PLI_TRACE_WAIT,
+    PLI_TRACE_COLL,
+    PLI_TRACE_RMA,
+    PLI_TRACE_IO,
+    PLI_TRACE_LIFE,
+    PLI_TRACE_WORLD,
+    PLI_TRACE_OTHER
+};
+
+enum { PLI_TRACE_N_COMM = 16, PLI_TRACE_N_TYPE = 16, PLI_TRACE_N_REQUEST = 4096 };
+
+// A communicator that the thread has used.
+struct pli_trace_comm {
+    MPI_Comm handle;
+    uint32_t generation;
+    uint32_t n_coll; // collectives that were begun on it
+    struct pli_observe_comm it;
+};
+
+struct pli_trace_type {
+    MPI_Datatype handle;
+    uint32_t generation;
+    uint32_t size;
+};
+
+// A request that is under way, by its handle.
+struct pli_trace_request {
+    MPI_Request handle;
+    MPI_Comm comm;
+    uint32_t serial;
+    uint32_t peer;
+    uint16_t peer_ep, function;
+    uint8_t flags;
+    bool is_persistent;
+    int32_t tag;
+    uint32_t number;
+    uint64_t bytes, context;
+};
+
+struct pli_trace_thread {
+    struct pli_trace_slot *slot;
+    struct pli_trace_event *ring; // NULL: no timeline
+    uint64_t mask;
+    int depth;      // of calls, where callbacks of the program call MPI
+    bool is_paused; // by MPI_Pcontrol(0)
+    uint32_t n_serial;
+    uint32_t n_phase; // that have begun
+    struct {
+        uint32_t number;
+        uint64_t begin, ticks_mpi;
+    } phases[PLI_TRACE_DEPTH];
+    struct pli_trace_comm comms[PLI_TRACE_N_COMM];
+    struct pli_trace_type types[PLI_TRACE_N_TYPE];
+    struct pli_trace_request requests[PLI_TRACE_N_REQUEST];
+};
+
+struct pli_trace_args {
+    enum pli_trace_fn function;
+    const void *site;
+    MPI_Comm comm; // NULL: none
+    MPI_Datatype datatype;
+    MPI_Count count;
+    int peer, tag;
+    MPI_Request request;
+    const MPI_Status *status;
+    bool has_peer, is_idle, is_persistent, is_change;
+};
+
+extern void *pli_trace_next[PLI_TRACE_N_SYM];     // what MPI_X leads to
+extern void *pli_trace_next_std[PLI_TRACE_N_SYM]; // what it is for programs of other ABIs
+extern const uint8_t pli_trace_classes[PLI_TRACE_N_FN];
+extern __thread struct pli_trace_thread *pli_trace_self __attribute__((tls_model("initial-exec")));
+extern bool pli_trace_is_counter;
+extern uintptr_t pli_trace_fortran, pli_trace_fortran_end; // where the Fortran library is
+
+static inline uint64_t pli_trace_ticks(void)
+{
+#if defined __aarch64__
+    uint64_t v;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+    return v;
+#else
+#if defined __x86_64__
+    if (pli_trace_is_counter) {
+        return __builtin_ia32_rdtsc();
+    }
+#endif
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
+}
+
+// The slow way in: the first call of a thread, or of a program with another ABI.
+struct pli_trace_thread *pli_trace_attach(void *site, bool is_std);
+struct pli_trace_thread *pli_trace_attach_std(void **site);
+
+// NULL: this call is not recorded. Calls of the Fortran library are those of its caller: its
+// functions keep their frames.
+static inline struct pli_trace_thread *pli_trace_enter(void **site, void *frame)
+{
+    struct pli_trace_thread *self = pli_trace_self;
+    if (__builtin_expect(self == NULL, 0)) {
+        self = pli_trace_attach(*site, false);
+        if (self == NULL) {
+            return NULL;
+        }
+    }
+    if (__builtin_expect(self->depth != 0 || self->is_paused, 0)) {
+        return NULL;
+    }
+    if (__builtin_expect((uintptr_t)*site - pli_trace_fortran < pli_trace_fortran_end, 0)) {
+        void *const *up = *(void **)frame;
+        *site = up[1];
+    }
+    return self;
+}
+
+static inline struct pli_trace_thread *pli_trace_enter_std(void **site, void *frame)
+{
+    (void)frame;
+    struct pli_trace_thread *self = pli_trace_attach_std(site);
+    return self == NULL || self->depth != 0 || self->is_paused ? NULL : self;
+}
+
+static inline uint64_t pli_trace_begin(struct pli_trace_thread *self, enum pli_trace_fn function)
+{
+    self->depth = 1;
+    uint64_t now = pli_trace_ticks();
+    self->slot->in_function = function;
+    self->slot->in_call = now;
+    return now;
+}
+
+void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct pli_trace_args *a,
+                   int err);
+
+// For the calls that are written by hand. The entry of a call site; the peers of a request that
+// became complete; one event.
+struct pli_trace_site *pli_trace_count(struct pli_trace_thread *self, enum pli_trace_fn function,
+                                       const void *site, uint64_t begin, uint64_t end);
+struct pli_trace_request *pli_trace_find(struct pli_trace_thread *self, MPI_Request handle);
+void pli_trace_forget(struct pli_trace_thread *self, struct pli_trace_request *r);
+// Who sent what the request received, and that so many ticks were spent waiting for it.
+void pli_trace_blame(struct pli_trace_thread *self, struct pli_trace_request *r,
+                     const MPI_Status *status, uint64_t ticks);
+void pli_trace_put(struct pli_trace_thread *self, const struct pli_trace_event *e);
+
+#endif
