@@ -332,7 +332,11 @@ static void take_version(struct pli_option_use *use)
 
 static void take_help(struct pli_option_use *use)
 {
-    pli_options_help(use->reader, stdout);
+    if (use->rest[0] != NULL && !pli_options_is_option(use->rest[0])) {
+        pli_options_help_topic(use->reader, stdout, use->rest[0]);
+    } else {
+        pli_options_help(use->reader, stdout);
+    }
     exit(fflush(stdout) == 0 ? 0 : 1);
 }
 

@@ -27,5 +27,20 @@ for option in ("--help", "--help-all"):
         if o.value and wanted:
             check(o.value in shown[0], f"{option} lacks {o.value}")
 
+# --help TOPIC has every option of its group that can be shown, and no other.
+listed = Run("--help", "topics")
+for group in table.groups:
+    shown = [o for o in table.options if o.group is group and not o.hidden]
+    check(bool(group.topics) == bool(shown), f"topics of '{group.title}': {group.topics}")
+    for topic in group.topics:
+        r = Run("--help", topic)
+        rows = [line for line in r.out.splitlines() if line.startswith("  -")]
+        check(r.rc == 0 and r.err == "" and r.out.startswith(f"{group.title}:\n"), f"--help {topic}: {r}")
+        check(len(rows) == len(shown) and all(any(row.startswith("  " + ", ".join(o.names)) for row in rows) for o in shown), f"--help {topic}: {r}")
+        check(listed.rc == 0 and topic in listed.out and group.title in listed.out, f"--help topics: {listed}")
+r = Run("--help", "nonsense")
+check(r.rc != 0 and r.out == "" and "no topic 'nonsense'" in r.err and "checkpoint" in r.err, f"--help nonsense: {r}")
+check(Run("--help", "-n", "4").out == Run("--help").out, "--help before another option")
+
 page.check_shown("EXIT STATUS")
 sys.exit(status())

@@ -436,3 +436,72 @@ void pli_options_help_all(const struct pli_option_reader *r, FILE *to)
 {
     print_help(r, to, true, true);
 }
+
+static bool has_topic(const struct pli_option *o, const char *topic)
+{
+    const char *list = o->topics;
+    struct name word;
+    while (next_name(&list, &word)) {
+        if (strlen(topic) == word.len && strncasecmp(topic, word.text, word.len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether the option is the first of a group that has topics.
+static bool begins_topic(const struct pli_option_table *t, int i)
+{
+    const struct pli_option *o = &t->option[i];
+    return o->topics[0] != '\0' && (i == 0 || strcmp(o->group, t->option[i - 1].group) != 0);
+}
+
+static void print_topics(const struct pli_option_table *t, FILE *to)
+{
+    fputs("Topics of --help:\n", to);
+    for (int i = 0; i < t->n_option; i++) {
+        if (begins_topic(t, i)) {
+            print_row(to, MAX_LEFT, t->option[i].topics, t->option[i].group);
+        }
+    }
+}
+
+static void refuse_topic(const struct pli_option_reader *r, const char *topic)
+{
+    char all[512] = "";
+    int at = 0;
+    for (int i = 0; i < r->table->n_option; i++) {
+        if (begins_topic(r->table, i) && at < (int)sizeof all) {
+            at += snprintf(all + at, sizeof all - (size_t)at, "%s%s", at > 0 ? " " : "",
+                           r->table->option[i].topics);
+        }
+    }
+    r->bad("--help has no topic '%s'; the topics are %s", topic, all);
+}
+
+void pli_options_help_topic(const struct pli_option_reader *r, FILE *to, const char *topic)
+{
+    const struct pli_option_table *t = r->table;
+    int width = left_width(t, true);
+    const char *group = "";
+    char left[512];
+    if (strcasecmp(topic, "topics") == 0) {
+        print_topics(t, to);
+        return;
+    }
+    for (int i = 0; i < t->n_option; i++) {
+        const struct pli_option *o = &t->option[i];
+        if (!is_shown(o, true) || !has_topic(o, topic)) {
+            continue;
+        }
+        if (strcmp(group, o->group) != 0) {
+            group = o->group;
+            fprintf(to, "%s:\n", group);
+        }
+        spell_option(o, left, sizeof left);
+        print_row(to, width, left, o->help);
+    }
+    if (group[0] == '\0') {
+        refuse_topic(r, topic);
+    }
+}

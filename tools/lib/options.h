@@ -36,6 +36,7 @@ struct pli_option {
     long min, max;
     const char *choices; // separated by blanks
     const char *group;   // heading of --help that it stands below
+    const char *topics;  // words for that group, separated by blanks; or ""
     const char *help;    // NULL: --help does not show it
     const char *advice;  // of an option of other tools: what to use instead; "" for all others
     bool is_rare;        // --help-all shows it, --help does not
@@ -116,5 +117,9 @@ void pli_options_help(const struct pli_option_reader *r, FILE *to);
 
 // Print what --help-all prints, in tools that have it: the rare options too.
 void pli_options_help_all(const struct pli_option_reader *r, FILE *to);
+
+// Print the options of the groups that have this topic; "topics" prints which there are. A topic
+// that does not exist goes to `bad` of the reader, with those that do.
+void pli_options_help_topic(const struct pli_option_reader *r, FILE *to, const char *topic);
 
 #endif

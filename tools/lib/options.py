@@ -13,7 +13,7 @@ A table has these lines; what belongs to one is indented below it, '#' begins a 
   job TYPE HEADER              struct in which values are stored, and the header that defines it
   part TYPE HEADER             the same for options of a part of the command line (mpiexec's ':')
   operands WHAT                what the other words are, for completion: program, file, none
-  group TITLE                  heading for the options that follow; below it may be `man` text
+  group TITLE                  heading for the options that follow; below it may be `topic WORD...`, which --help takes, and `man` text
   option -n, -np (--other) VALUE   names, aliases of other tools in brackets, and what the value is called;
                                a comma inside a name is written \\,
   command NAME [OPERANDS]      a command, for tools that have some
@@ -67,7 +67,7 @@ class Option:
 
 class Group:
     def __init__(self, title):
-        self.title, self.man = title, ""
+        self.title, self.man, self.topics = title, "", []
 
 
 class Table:
@@ -116,6 +116,9 @@ class Table:
             self.operands = rest
         elif key == "group":
             self.groups.append(Group(rest))
+            if self.at < len(self.lines) and self.lines[self.at].startswith("    topic "):
+                self.groups[-1].topics = self.lines[self.at].split()[1:]
+                self.at += 1
             if self.at < len(self.lines) and self.lines[self.at].strip() == "man":
                 self.at += 1
                 self.groups[-1].man = self.block(8)
@@ -204,7 +207,7 @@ def c_row(table, o):
            f".forms = {' | '.join('PLI_FORM_' + f.upper() for f in o.forms) or '0'}",
            f".min = {numbers[0]}, .max = {numbers[1]}",
            f".choices = {quoted(' '.join(o.args) if o.kind == 'choice' else '')}",
-           f".group = {quoted(o.group.title)}", f".help = {'NULL' if o.hidden else quoted(o.help)}",
+           f".group = {quoted(o.group.title)}", f".topics = {quoted(' '.join(o.group.topics))}", f".help = {'NULL' if o.hidden else quoted(o.help)}",
            f".advice = {quoted(o.advice)}", f".is_rare = {'true' if o.rare else 'false'}",
            f".take = {constant(table, o.take) if o.take else -1}", f".is_part = {'true' if o.part else 'false'}"]
     if o.store:
