@@ -93,11 +93,23 @@ def recipes():
         check(p.returncode == 0 and not p.stderr, p.stderr)
 
 
-with tempfile.TemporaryDirectory() as top:
-    tree = os.path.realpath(top)
-    there = installed(tree)
-    packages(there)
-    links(tree, there)
+def what_is_missing():
+    """What make deb installs first and this build was made without."""
+    for name, what in (("pkgconfig/mpi-fort.pc", "gfortran"), ("libimpi-mpich.so", "MPICH"), ("libimpi-openmpi.so", "Open MPI")):
+        if not os.path.exists(os.path.join(BUILD, "lib", name)):
+            return what
+    return None
+
+
+missing = what_is_missing()
+if missing:
+    print(f"the contents of the packages are not compared: this build has no {missing}")
+else:
+    with tempfile.TemporaryDirectory() as top:
+        tree = os.path.realpath(top)
+        there = installed(tree)
+        packages(there)
+        links(tree, there)
 versions()
 recipes()
 sys.exit(status())
