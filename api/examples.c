@@ -3,6 +3,7 @@
 // goes into their pages. The tests compile it.
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +33,75 @@ int pli_examples_follow(MPI_Comm world)
     }
     pli_examples_step(world);
     return version;
+}
+
+// man: MPIX_World_next MPIX_Plan_create_block MPIX_Plan_execute MPIX_Plan_get_count MPIX_Plan_free
+MPI_Comm pli_examples_next(MPI_Comm world, MPI_Count n, double **part)
+{
+    // Once in a step. world is MPI_COMM_NULL in a new process, which comes here first.
+    MPI_Comm next;
+    MPIX_World_next(&next, MPI_INFO_NULL);
+    if (next != world) {
+        int plan;
+        MPI_Count had, has;
+        MPIX_Plan_create_block(world, next, n, &plan);
+        MPIX_Plan_get_count(plan, &had, &has);
+        double *moved = malloc(sizeof *moved * (size_t)(has + 1));
+        MPIX_Plan_execute(plan, *part, moved, MPI_DOUBLE);
+        MPIX_Plan_free(&plan);
+        free(*part);
+        *part = moved;
+    }
+    return next; // MPI_COMM_NULL: this rank is to leave
+}
+
+// man: MPIX_World_get_added MPIX_World_get_leaving MPIX_World_get_failed
+void pli_examples_who(void)
+{
+    MPI_Group added, leaving, failed;
+    int n_added, n_leaving, n_failed;
+    MPIX_World_get_added(&added);
+    MPIX_World_get_leaving(&leaving);
+    MPIX_World_get_failed(&failed);
+    MPI_Group_size(added, &n_added);
+    MPI_Group_size(leaving, &n_leaving);
+    MPI_Group_size(failed, &n_failed);
+    printf("%d are new, %d leave, %d have failed\n", n_added, n_leaving, n_failed);
+    MPI_Group_free(&added);
+    MPI_Group_free(&leaving);
+    MPI_Group_free(&failed);
+}
+
+// man: MPIX_Plan_create_cyclic MPIX_Plan_get_global
+void pli_examples_cyclic(MPI_Comm world, MPI_Comm next, const float *from, float *to)
+{
+    int plan;
+    MPI_Count had, has, element;
+    MPIX_Plan_create_cyclic(world, next, 1000, 16, &plan); // 1000 elements in blocks of 16
+    MPIX_Plan_get_count(plan, &had, &has);
+    MPIX_Plan_execute(plan, from, to, MPI_FLOAT);
+    for (MPI_Count i = 0; i < has; i++) {
+        MPIX_Plan_get_global(plan, i, &element);
+        printf("element %lld is %g\n", (long long)element, to[i]);
+    }
+    MPIX_Plan_free(&plan);
+}
+
+// man: MPIX_Plan_create_irregular MPIX_Plan_get_missing
+void pli_examples_parts(MPI_Comm world, MPI_Comm next, MPI_Count first, MPI_Count n,
+                        const int *from, int *to)
+{
+    // This rank has n elements from `first` on, and is to have ten from 5 on and ten from 50 on.
+    int plan, n_missing;
+    MPI_Count want_first[2] = { 5, 50 }, want_n[2] = { 10, 10 }, at[8], len[8];
+    MPIX_Plan_create_irregular(world, next, 1, &first, &n, 2, want_first, want_n, &plan);
+    MPIX_Plan_execute(plan, from, to, MPI_INT);
+    MPIX_Plan_get_missing(plan, 8, at, len, &n_missing);
+    for (int i = 0; i < n_missing && i < 8; i++) {
+        printf("%lld elements of the buffer were lost, from %lld on\n", (long long)len[i],
+               (long long)at[i]);
+    }
+    MPIX_Plan_free(&plan);
 }
 
 // man: MPIX_World_resize MPIX_World_resize_with_info

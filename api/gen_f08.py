@@ -291,6 +291,8 @@ class Buffer:
         has_op = any(a.conv == "handle" and a.handle == "MPI_Op" for a in routine.args)
         if routine.chapter != "rma" and has_op or handles[0].extent is not None:
             return "copy"  # operations want their own datatype; a datatype for each rank is too much to change
+        if not counts:
+            return "whole"  # how many elements there are is known to the callee only
         self.count, self.type = counts[0], handles[0]
         if self.count.extent is not None:
             return "units"

@@ -25,6 +25,8 @@ ALSO = {
     "MPI_File_call_errhandler": ["SUCCESS"], "MPI_File_get_errhandler": ["SUCCESS"],  # MPI_FILE_NULL has an error handler
     "MPI_Type_match_size": ["ARG"], "MPI_Close_port": ["PORT"], "MPI_Lookup_name": ["NAME"], "MPI_File_delete": ["NO_SUCH_FILE"],
     "MPIX_Comm_world_at": ["ARG"], "MPIX_Comm_children_at": ["ARG"], "MPIX_Comm_parents_at": ["ARG"],  # there is no version 1
+    "MPIX_Plan_get_count": ["ARG"], "MPIX_Plan_get_global": ["ARG"], "MPIX_Plan_get_missing": ["ARG"],  # 1 is no plan
+    "MPIX_Plan_free": ["ARG"], "MPIX_Plan_execute": ["ARG"],
     "MPI_Add_error_string": ["ARG"], "MPI_Remove_error_class": ["ARG"], "MPI_Remove_error_code": ["ARG"],
     "MPI_Remove_error_string": ["ARG"],  # 1 is not of those that were added
     # The second call of the same finds what the first has done.

@@ -7,8 +7,8 @@
 //     mpictl shrink 5
 //
 // Jacobi relaxation of a plate of SIDE x SIDE points, cut into blocks of rows. In every step the
-// ranks agree on the newest version of the world that all of them have seen, and take it up
-// together: rows go from their old owners to their new ones, and the ranks that are to leave do so.
+// ranks go on to the next version of the world together, if there is one: rows go from their old
+// owners to their new ones, and the ranks that are to leave do so. All of that is follow().
 //
 // With CHANGES the program waits, at even distances, until so many changes have come: for tests.
 #include <mpi.h>
@@ -25,112 +25,65 @@ struct block { // rows first to first + n - 1 of the inner ones, and one more on
     double *at;
 };
 
-static MPI_Comm world; // the version that the ranks work in
-static int version, step, steps = 20000, changes;
+static MPI_Comm world; // the version that the ranks work in; MPI_COMM_NULL: not yet
+static MPI_Datatype row_type;
+static int step, steps = 20000, changes;
 static struct block mine;
-
-static int first_of(int rank, int size)
-{
-    return (int)((long long)INNER * rank / size);
-}
 
 static double *row(const struct block *b, int i) // by number among all inner rows
 {
     return b->at + (size_t)(i - b->first + 1) * SIDE;
 }
 
-// An empty block for a rank; sizes beyond the last rank have no rows.
-static struct block make(int rank, int size)
+static struct block make(int first, int n)
 {
-    int first = rank < size ? first_of(rank, size) : INNER;
-    struct block b = { first, rank < size ? first_of(rank + 1, size) - first : 0, NULL };
-    b.at = calloc((size_t)(b.n + 2) * SIDE, sizeof *b.at);
-    if (b.n > 0 && b.first == 0) {
-        for (int j = 0; j < SIDE; j++) {
-            b.at[j] = 1; // the plate is warm at one side
-        }
+    struct block b = { first, n, calloc((size_t)(n + 2) * SIDE, sizeof(double)) };
+    for (int j = 0; n > 0 && first == 0 && j < SIDE; j++) {
+        b.at[j] = 1; // the plate is warm at one side
     }
     return b;
 }
 
-// Both partitions are known to all: what a rank of `wide` sends to another is where its old rows
-// and the other's new rows meet.
-static void move_rows(MPI_Comm wide, int old_size, int new_size)
+// The elastic part: take up the next version of the world, if there is one, and move the rows.
+// A process that has just come calls it first. False: this rank is to leave.
+static int follow(void)
 {
-    int rank, size;
-    MPI_Comm_rank(wide, &rank);
-    MPI_Comm_size(wide, &size);
-    struct block next = make(rank, new_size);
-    int *n = calloc((size_t)size * 4, sizeof *n), *out = n, *out_at = n + size, *in = n + 2 * size;
-    int *in_at = n + 3 * size;
-    for (int r = 0; r < size; r++) {
-        int to = r < new_size ? first_of(r, new_size) : INNER;
-        int to_end = r < new_size ? first_of(r + 1, new_size) : INNER;
-        int from = r < old_size ? first_of(r, old_size) : INNER;
-        int from_end = r < old_size ? first_of(r + 1, old_size) : INNER;
-        int a = to > mine.first ? to : mine.first;
-        int b = to_end < mine.first + mine.n ? to_end : mine.first + mine.n;
-        out[r] = b > a && mine.n > 0 ? (b - a) * SIDE : 0;
-        out_at[r] = out[r] > 0 ? (int)(row(&mine, a) - mine.at) : 0;
-        a = from > next.first ? from : next.first;
-        b = from_end < next.first + next.n ? from_end : next.first + next.n;
-        in[r] = b > a && next.n > 0 ? (b - a) * SIDE : 0;
-        in_at[r] = in[r] > 0 ? (int)(row(&next, a) - next.at) : 0;
-    }
-    MPI_Alltoallv(mine.at, out, out_at, MPI_DOUBLE, next.at, in, in_at, MPI_DOUBLE, wide);
-    free(n);
-    free(mine.at);
-    mine = next;
-}
-
-// The ranks of the larger of two versions meet in it: the new one when ranks have come, the old one
-// when some are to leave. old_size 0: this rank has just come. False: it is to leave.
-static int take_up(MPI_Comm next, int v, int old_size)
-{
-    int head[3] = { step, old_size, 0 };
-    if (next != MPI_COMM_NULL) {
-        MPI_Comm_size(next, &head[2]);
-    }
-    MPI_Comm wide = next != MPI_COMM_NULL && head[2] > old_size ? next : world;
-    MPI_Bcast(head, 3, MPI_INT, 0, wide); // rank 0 is always an old one
-    step = head[0];
-    move_rows(wide, head[1], head[2]);
-    world = next;
-    version = v;
-    return next != MPI_COMM_NULL;
-}
-
-// Look for a new version. False: this rank is to leave.
-static int look(void)
-{
-    int newest, agreed, size;
     MPI_Comm next;
-    MPIX_World_version(&newest);
-    newest = newest > version + 1 ? version + 1 : newest; // one at a time
-    MPI_Allreduce(&newest, &agreed, 1, MPI_INT, MPI_MIN, world);
-    if (agreed == version) {
+    MPI_Count had, has, first = 0;
+    int plan;
+    MPIX_World_next(&next, MPI_INFO_NULL);
+    if (next == world) {
         return 1;
     }
-    MPIX_Comm_world_at(agreed, &next);
-    MPI_Comm_size(world, &size);
-    return take_up(next, agreed, size) && look(); // as ranks that have just come do first
+    MPIX_Plan_create_block(world, next, INNER, &plan);
+    MPIX_Plan_get_count(plan, &had, &has);
+    if (has > 0) {
+        MPIX_Plan_get_global(plan, 0, &first);
+    }
+    struct block moved = make((int)first, (int)has);
+    MPIX_Plan_execute(plan, mine.at + SIDE, moved.at + SIDE, row_type);
+    MPIX_Plan_free(&plan);
+    free(mine.at);
+    mine = moved;
+    world = next;
+    if (world != MPI_COMM_NULL) {
+        MPI_Bcast(&step, 1, MPI_INT, 0, world); // rank 0 is always an old one
+    }
+    return world != MPI_COMM_NULL;
 }
 
-// The first version that this process is a member of is its MPI_COMM_WORLD.
-static void arrive(void)
+// The ranks that the job begins with have their rows from the start.
+static void begin(void)
 {
-    int v = 0, rank, size;
-    MPI_Comm c = MPI_COMM_NULL;
-    while (MPIX_Comm_world_at(v, &c) == MPI_SUCCESS && c == MPI_COMM_NULL) {
-        v++;
-    }
+    int version, rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    world = MPI_COMM_WORLD;
-    mine = v == 0 ? make(rank, size) : make(0, 0);
-    if (v > 0) {
-        take_up(MPI_COMM_WORLD, v, 0);
-    }
+    MPIX_Comm_world_version(MPI_COMM_WORLD, &version);
+    world = version == 0 ? MPI_COMM_WORLD : MPI_COMM_NULL;
+    int first = INNER * rank / size, end = INNER * (rank + 1) / size;
+    mine = version == 0 ? make(first, end - first) : make(0, 0);
+    MPI_Type_contiguous(SIDE, MPI_DOUBLE, &row_type);
+    MPI_Type_commit(&row_type);
 }
 
 static void relax(void)
@@ -159,13 +112,32 @@ static void relax(void)
     step++;
 }
 
+static int version_of_world(void)
+{
+    int version = 0;
+    if (world != MPI_COMM_NULL) {
+        MPIX_Comm_world_version(world, &version);
+    }
+    return version;
+}
+
 // All rows to rank 0, which prints what is the same for every number of ranks, to the last bit.
 static void report(void)
 {
-    int size;
+    int rank, size;
+    MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
-    move_rows(world, size, 1);
-    if (mine.n == 0) {
+    struct block all = make(0, rank == 0 ? INNER : 0);
+    int *n = calloc((size_t)size * 2, sizeof *n), *at = n + size;
+    for (int r = 0; r < size; r++) {
+        at[r] = INNER * r / size;
+        n[r] = INNER * (r + 1) / size - at[r];
+    }
+    MPI_Gatherv(mine.at + SIDE, mine.n, row_type, all.at + SIDE, n, at, row_type, 0, world);
+    free(n);
+    free(mine.at);
+    mine = all;
+    if (rank != 0) {
         return;
     }
     uint64_t digest = 0xcbf29ce484222325u;
@@ -177,8 +149,8 @@ static void report(void)
     for (int i = 0; i < INNER * SIDE; i++) {
         sum += row(&mine, 0)[i];
     }
-    printf("%d steps, %d changes, %d ranks at the end: sum %.9f, digest %016llx\n", step, version,
-           size, sum, (unsigned long long)digest);
+    printf("%d steps, %d changes, %d ranks at the end: sum %.9f, digest %016llx\n", step,
+           version_of_world(), size, sum, (unsigned long long)digest);
 }
 
 int main(int argc, char **argv)
@@ -186,10 +158,10 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     steps = argc > 1 ? atoi(argv[1]) : steps;
     changes = argc > 2 ? atoi(argv[2]) : 0;
-    arrive();
+    begin();
     int stays = 1;
-    while (step < steps && (stays = look())) {
-        if (version < (int)((long long)step * (changes + 1) / steps)) {
+    while (step < steps && (stays = follow())) {
+        if (version_of_world() < (int)((long long)step * (changes + 1) / steps)) {
             nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL); // a change is due
         } else {
             relax();
@@ -199,6 +171,7 @@ int main(int argc, char **argv)
         report();
     }
     free(mine.at);
+    MPI_Type_free(&row_type);
     MPI_Finalize();
     return 0;
 }

@@ -29,17 +29,19 @@ uint32_t pli_resize_check_goal(const struct pli_job *job, const struct pli_ask_r
                                bool is_idle, struct pli_answer *a)
 {
     int64_t now = pli_members_living(job), n = ask->n;
+    bool is_drop = ask->how == PLI_ASK_DROP;
     n = ask->how == PLI_ASK_GROW ? now + n : ask->how == PLI_ASK_SHRINK ? now - n : n;
-    if (job->opt.elastic_max == 0) {
+    n = is_drop ? now : n;
+    if (job->opt.elastic_max == 0 && !is_drop) {
         pli_refuse(a, EPERM,
                    "the job was started with a fixed size; mpiexec --elastic MIN:MAX lets it "
                    "be changed");
-    } else if (n < job->opt.elastic_min || n > job->opt.elastic_max) {
+    } else if (!is_drop && (n < job->opt.elastic_min || n > job->opt.elastic_max)) {
         char text[160];
         snprintf(text, sizeof text, "%lld ranks are outside --elastic %u:%u; there are %lld now",
                  (long long)n, job->opt.elastic_min, job->opt.elastic_max, (long long)now);
         pli_refuse(a, ERANGE, "%s", text);
-    } else if (job->n_app != 1) {
+    } else if (job->n_app != 1 && !is_drop) {
         pli_refuse(a, ENOTSUP, "a job of several programs cannot be resized");
     } else if (!is_idle) {
         pli_refuse(a, EBUSY, "the job is being resized already");

@@ -30,7 +30,12 @@ enum pli_ask_kind {
     PLI_ASK_PORT = 25,  // ports and names of a job on several hosts: pli_ask_port
 };
 
-enum pli_ask_resize_how { PLI_ASK_TO = 1, PLI_ASK_GROW = 2, PLI_ASK_SHRINK = 3 };
+enum pli_ask_resize_how {
+    PLI_ASK_TO = 1,
+    PLI_ASK_GROW = 2,
+    PLI_ASK_SHRINK = 3,
+    PLI_ASK_DROP = 4 // without those that have failed, also in a job of a fixed size
+};
 
 // The answer comes when the new version counts, or the attempt was given up: `first` is then the
 // version that counts and `n` its size. The names of hosts may follow, "a:2,b" with its zero: new

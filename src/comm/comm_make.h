@@ -18,6 +18,7 @@ enum {
     PLI_SETUP_CREATE = -16,
     PLI_SETUP_EXCHANGE = -17,
     PLI_SETUP_REORDER = -18,
+    PLI_SETUP_PLAN = -19,
     PLI_SETUP_LEADER = -64
 };
 

@@ -15,6 +15,7 @@
 #include "msg/process.h"
 #include "msg/progress.h"
 #include "dynamic/host_hint.h"
+#include "elastic/plan.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "session/session_pset.h"
@@ -212,6 +213,7 @@ static void forget_comm(struct pli_comm *c)
 
 void pli_elastic_world_end(void)
 {
+    pli_plan_end();
     for (uint32_t i = 0; i < n_world; i++) {
         pli_comm_release(worlds[i]); // forget_comm() clears the entry
     }

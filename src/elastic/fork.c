@@ -17,6 +17,7 @@
 #include "elastic/fork_exchange.h"
 #include "elastic/resize_error.h"
 #include "elastic/elastic_world.h"
+#include "elastic/world_next.h"
 #include "elastic/fork_split.h"
 #include "obj/comm.h"
 #include "obj/handle.h"
@@ -84,6 +85,7 @@ static enum pli_err start_clone(uint32_t index, uint32_t version, int n_old)
     struct pli_boot *boot = &pli_boot;
     pli_board_life_clone();
     pli_elastic_world_clone();
+    pli_world_next_clone();
     pli_fork_comm_clone();
     pli_fault("fork_become", boot->index);
     boot->ops->ready(boot);

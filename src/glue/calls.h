@@ -29,6 +29,8 @@
 #include "elastic/registered.h"
 #include "elastic/fork_comm.h"
 #include "elastic/elastic_world.h"
+#include "elastic/plan.h"
+#include "elastic/world_next.h"
 #include "comm/endpoints.h"
 #include "glue/abi.h"
 #include "glue/code.h"

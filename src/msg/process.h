@@ -47,8 +47,8 @@ void pli_process_leave(void);
 void pli_process_recount(void);
 
 // The context of a version of the world, known to all: as if made by a process that never is. Those
-// of a fork are made for its parents and its children too.
-enum pli_process_part { PLI_PART_ALL, PLI_PART_PARENTS, PLI_PART_CHILDREN };
+// of a fork are made for its parents and its children too, and one for plans that move data to it.
+enum pli_process_part { PLI_PART_ALL, PLI_PART_PARENTS, PLI_PART_CHILDREN, PLI_PART_PLAN };
 static inline uint64_t pli_process_part_context(uint32_t version, enum pli_process_part part)
 {
     return (uint64_t)((1 << 22) - 1 - (int)part) << 40 | (64 + (uint64_t)version * 4);

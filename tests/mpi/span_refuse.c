@@ -168,11 +168,15 @@ static void windows(void)
 // Of the job as a whole: inside it they say what they say in any job that was not started for them.
 static void whole(void)
 {
-    int n, flag;
+    int n, flag, plan;
     if (is_span) {
         must_refuse(MPIX_World_resize(world, size + 1), "MPIX_World_resize");
         must_refuse(MPIX_World_resize_with_info(world, size + 1, MPI_INFO_NULL),
                     "MPIX_World_resize_with_info");
+        must_refuse(MPIX_Plan_create_block(world, world, 9, &plan), "MPIX_Plan_create_block");
+        must_refuse(MPIX_Plan_create_cyclic(world, world, 9, 1, &plan), "MPIX_Plan_create_cyclic");
+        must_refuse(MPIX_Plan_create_irregular(world, world, 0, NULL, NULL, 0, NULL, NULL, &plan),
+                    "MPIX_Plan_create_irregular");
         T_OK(MPI_Fork(1) < 0);
     }
     MPI_Comm_size(mine, &n);

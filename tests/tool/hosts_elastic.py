@@ -118,6 +118,17 @@ def told():
         finish(p, 0, "600 items, 3 changes, 4 ranks at the end", want.group(1) if want else "an answer")
 
 
+def next_world():
+    """MPIX_World_next and redistribution plans: resizes, failures that are dropped or replaced, and both at once."""
+    program = os.path.join(BIN, "mpi.world_next")
+    for hosts, n, how, *options in (("vc1:1,vc2:2,vc3:3", 2, "call", "--elastic", "1:6"),
+                                    ("vc1:2,vc2:2,vc3:1", 5, "shrink", "--on-failure=shrink"),
+                                    ("vc1:2,vc2:2", 4, "respawn", "--on-failure=respawn"),
+                                    ("vc1:3,vc2:2,vc3:3", 4, "both", "--elastic", "1:8", "--on-failure=shrink")):
+        r = HostRun(C, "--hosts", hosts, "-n", n, *options, program, how)
+        check(r.rc == 0 and "check" not in r.out, f"{how}: {r}")
+
+
 def new_rank_dies():
     """One that ends before MPI_Init, on another host: the world stays, and can be resized later."""
     flag = "/dev/shm/die"
@@ -168,7 +179,7 @@ def cable():
 
 
 with C:
-    for part in [globals()[w] for w in sys.argv[1:]] or (by_program, by_mpictl, where, spare, told, new_rank_dies, faults, cable):
+    for part in [globals()[w] for w in sys.argv[1:]] or (by_program, by_mpictl, where, spare, told, next_world, new_rank_dies, faults, cable):
         begin = time.monotonic()
         part()
         check(part is cable or not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")
