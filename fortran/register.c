@@ -46,8 +46,8 @@ static const struct {
     { "mpi_integer_size", "4" },
     { "mpi_real_size", "4" },
     { "mpi_double_precision_size", "8" },
-    // The library serves every compiler, so what one of them has counts. A library below that is not
-    // told so refuses the datatype.
+    // What one of the compilers has counts, as this library serves all of them. One below that is
+    // not told so refuses the datatype.
     { "mpi_logical1_supported", "true" },
     { "mpi_logical2_supported", "true" },
     { "mpi_logical4_supported", "true" },
