@@ -214,7 +214,8 @@ program mpi_callbacks
   call MPI_File_set_errhandler(MPI_FILE_NULL, handler, ierror)
   call MPI_Errhandler_free(handler, ierror)
   call MPI_File_open(MPI_COMM_SELF, './no/such/file', MPI_MODE_RDONLY, MPI_INFO_NULL, file, code)
-  call check(code /= MPI_SUCCESS .and. n_errors == 3 .and. last_handle == MPI_FILE_NULL, 'error handler of files')
+  call check(n_errors == 3 .and. last_handle == MPI_FILE_NULL .and. last_code /= MPI_SUCCESS, 'error handler of files')
+  call check(code == last_code, 'MPI_File_open returns the code that its error handler got')
 
   extra = 12
   call MPI_Grequest_start(query, release, cancel, extra, request, ierror)
