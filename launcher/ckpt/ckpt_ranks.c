@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "boot/ctl_wire.h"
 #include "ckpt/freeze_wire.h"
+#include "launcher/base/output.h"
 #include "launcher/base/say.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_node.h"
@@ -36,7 +37,7 @@
 
 enum {
     STOP_MS = 20000, // for all ranks to stand still
-    SHOW_MS = 2000   // between two messages about progress
+    SHOW_MS = 500    // between two lines about progress
 };
 
 static void check_stopped(void);
@@ -620,19 +621,20 @@ static void show_fire(struct pli_timer *t)
 {
     uint32_t n = 0;
     if (pli_launcher.ckpt->state == PLI_CKPT_COMMITTING) {
-        pli_say("checkpoint %u: the ranks go on; the images are checked and put on the disk",
-                pli_launcher.ckpt->plan.number);
+        pli_output_progress("checkpoint %u: the ranks go on; the images are checked and put on the "
+                            "disk",
+                            pli_launcher.ckpt->plan.number);
+    } else if (pli_launcher.ckpt->state == PLI_CKPT_DUMPING) {
+        for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
+             k = pli_job_next(pli_launcher.ckpt->job, k)) {
+            n += rank_of(k)->is_dumped;
+        }
+        pli_output_progress("checkpoint %u: %u of %u ranks are written",
+                            pli_launcher.ckpt->plan.number, n, pli_launcher.ckpt->n_rank);
+    } else {
+        pli_output_progress("%s", "");
         return;
     }
-    if (pli_launcher.ckpt->state != PLI_CKPT_DUMPING) {
-        return;
-    }
-    for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
-         k = pli_job_next(pli_launcher.ckpt->job, k)) {
-        n += rank_of(k)->is_dumped;
-    }
-    pli_say("checkpoint %u: %u of %u ranks written", pli_launcher.ckpt->plan.number, n,
-            pli_launcher.ckpt->n_rank);
     pli_loop_timer(t, (uint64_t)SHOW_MS * PLI_MS);
 }
 

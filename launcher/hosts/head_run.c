@@ -27,6 +27,7 @@
 #include "launcher/ranks/resize.h"
 #include "launcher/hosts/host_table.h"
 #include "launcher/job/rank_rows.h"
+#include "launcher/base/output.h"
 #include "launcher/base/say.h"
 #include "launcher/hosts/status_pack.h"
 #include "launcher/hosts/daemon_spec.h"
@@ -41,7 +42,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAVE_MS = 3000, SHOW_MS = 2000, ENDED_MS = 10 };
+enum { LEAVE_MS = 3000, SHOW_MS = 2000, ENDED_MS = 10, PROGRESS_MS = 500 };
 
 static void show_late(struct pli_timer *t);
 
@@ -220,6 +221,7 @@ static void start(void)
     }
     pli_launcher.ckpt_hooks->hosts_begin(job);
     head->is_started = true;
+    pli_output_progress("%s", "");
     job->n_started = job->n_begun = job->n_task;
     pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_START, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
@@ -421,6 +423,26 @@ static void came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *
     pli_ssh_came(host);
 }
 
+// The first host of which nothing was heard yet is named: that is the one to look at.
+static void show_progress(struct pli_timer *t)
+{
+    struct pli_job *job = pli_launcher.job;
+    struct pli_head *head = pli_launcher.head;
+    uint32_t n = 0, missing = 0;
+    for (uint32_t h = job->n_host; h-- > 0;) {
+        bool is_heard = head->hosts[h].is_up || head->hosts[h].is_lost;
+        n += is_heard;
+        missing = is_heard ? missing : h;
+    }
+    if (head->is_started || pli_supervisor_is_ending() || n == job->n_host) {
+        pli_output_progress("%s", "");
+        return;
+    }
+    pli_output_progress("%u of %u hosts have answered, not yet: %s%s", n, job->n_host,
+                        job->hosts[missing].name, n + 1 < job->n_host ? " ..." : "");
+    pli_loop_timer(t, (uint64_t)PROGRESS_MS * PLI_MS);
+}
+
 static void cannot_reach(uint32_t host, const char *why)
 {
     (void)host;
@@ -437,6 +459,8 @@ bool pli_head_run_begin(struct pli_job *job)
     head->lost = link_lost;
     head->ended_timer.fire = tell_ended;
     head->show_timer.fire = show_late;
+    head->progress_timer.fire = show_progress;
+    pli_loop_timer(&head->progress_timer, (uint64_t)PROGRESS_MS * PLI_MS);
     head->leave_timer.fire = show_late;           // only to wake up
     uint32_t cap = job->n_host + PLI_NODE_N_LATE; // what is pointed to stays where it is
     head->hosts = pli_say_need(calloc(cap, sizeof *head->hosts));

@@ -34,7 +34,7 @@ struct pli_head {
     bool is_started, is_leaving;
     void (*on_shown)(void);
     struct pli_pack ended; // tasks that not all hosts know of
-    struct pli_timer ended_timer, show_timer, leave_timer;
+    struct pli_timer ended_timer, show_timer, leave_timer, progress_timer;
     // What is done with frames of a host of the job, and when it is lost.
     void (*hear)(struct pli_dlink *l, const struct pli_dframe *f);
     void (*lost)(struct pli_dlink *l, const char *why);
