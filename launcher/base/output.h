@@ -53,7 +53,7 @@ bool pli_output_fits(const struct pli_output *k, size_t len);
 void pli_output_put(struct pli_output *k, const void *who, const char *label, const char *data,
                     size_t len);
 
-// Show this line on the terminal that is standard error, in the place of the one that is shown, until
+// Show this line on the terminal that is standard error, in the place of the last one, until
 // anything else is printed; "" removes it. Where there is no terminal nothing is shown.
 void pli_output_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
