@@ -2,6 +2,7 @@
 // Starts daemons, sends them to work, hears what becomes of it, and notices when one is lost.
 #include "launcher/hosts/head_run.h"
 
+#include "tools/lib/job_status.h"
 #include "launcher/hosts/head.h"
 #include "launcher/hosts/head_state.h"
 #include "launcher/job/ckpt_hooks.h"
@@ -288,10 +289,13 @@ static void hear_task(uint32_t host, const struct pli_dframe *f, struct pli_unpa
 
 static void hear_stuck(struct pli_head_host *side, const struct pli_dframe *f, struct pli_unpack *u)
 {
-    side->round = f->a;
     side->is_stuck = pli_unpack_u32(u) != 0;
-    side->mark = pli_unpack_u64(u);
-    side->balance = (int64_t)pli_unpack_u64(u);
+    if (f->a != 0) { // it was asked
+        side->round = f->a;
+        side->is_sure = side->is_stuck;
+        side->mark = pli_unpack_u64(u);
+        side->n_poll = pli_unpack_u32(u);
+    }
 }
 
 static void hear_agent(uint32_t host, const struct pli_dframe *f)
@@ -476,13 +480,12 @@ bool pli_head_run_begin(struct pli_job *job)
     return true;
 }
 
-bool pli_head_run_is_stuck(struct pli_job *job, uint64_t *mark_out)
+enum pli_role_stuck pli_head_run_is_stuck(struct pli_job *job, struct pli_job_status_stuck *out)
 {
     struct pli_head *head = pli_launcher.head;
-    bool is_stuck = true, is_answered = true;
-    int64_t balance = 0;
-    uint64_t mark = 0;
+    bool is_stuck = head->is_started, is_answered = true, is_sure = head->this_round > 0;
     uint32_t n_here = 0;
+    *out = (struct pli_job_status_stuck){ 0 };
     for (uint32_t h = 0; h < job->n_host; h++) {
         const struct pli_head_host *s = &head->hosts[h];
         if (s->is_lost || has_left(h)) {
@@ -491,20 +494,23 @@ bool pli_head_run_is_stuck(struct pli_job *job, uint64_t *mark_out)
         n_here++;
         is_stuck &= s->is_stuck;
         is_answered &= s->round == head->this_round;
-        balance += s->balance;
-        mark = (mark ^ s->mark) * 0x100000001b3u + h;
+        is_sure &= s->is_sure;
+        out->mark = (out->mark ^ s->mark) * 0x100000001b3u + h;
+        out->n_poll += s->n_poll;
     }
-    if (!is_stuck || !head->is_started || n_here == 0) { // where all have ended no rank waits
-        return false;
+    if (!is_stuck || n_here == 0) { // where all have ended no rank waits
+        return PLI_ROLE_STUCK_NOT;
     }
-    // They all seem to be; only answers to one question, asked when they did, count.
-    bool is_sure = is_answered && head->this_round > 0 && balance == 0;
-    if (is_answered) {
-        head->this_round++;
-        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ROUND, 0, head->this_round, NULL, 0);
+    // They all seem to be; only answers to one question, asked when they did, count. The next one
+    // is not asked before all have answered. Hosts that came since have not heard it.
+    head->this_round += is_answered;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        const struct pli_head_host *s = &head->hosts[h];
+        if (!s->is_lost && !has_left(h) && s->round != head->this_round) {
+            pli_head_send(h, PLI_DLINK_ROUND, 0, head->this_round, NULL, 0);
+        }
     }
-    *mark_out = mark;
-    return is_sure;
+    return is_answered && is_sure ? PLI_ROLE_STUCK_SURE : PLI_ROLE_STUCK_ASKED;
 }
 
 static void show_late(struct pli_timer *t)
