@@ -7,6 +7,7 @@
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_node.h"
 #include "launcher/ranks/listener.h"
+#include "launcher/ranks/on_failure.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/ckpt/manifest.h"
@@ -302,6 +303,12 @@ bool pli_restart_node(struct pli_job *job)
         return false;
     }
     struct pli_node_header *h = job->node.header;
+    if (pli_on_failure_is_survived(job) && (h->mode & PLI_NODE_SURVIVES) == 0) {
+        pli_say("the job cannot be restarted with --on-failure=%s: it was started without it, and "
+                "its ranks do not watch each other; leave it out",
+                job->opt.on_failure == PLI_FAIL_SHRINK ? "shrink" : "respawn");
+        return false;
+    }
     job->node_fd = fd;
     h->launcher = (uint32_t)getpid();
     h->memory = (uint32_t)fd;

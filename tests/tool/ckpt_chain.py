@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Incremental checkpoints: how much they write, restarts from each, which ones are removed, damage and a full disk in the
-middle of a chain.
+middle of a chain; and checkpoints of jobs that go on after the death of a rank.
 
 usage: ckpt_chain.py [PART...]"""
 import os
@@ -82,6 +82,30 @@ def longer(env, d):
     check(numbers(os.path.join(d, "next")) == [1, 2, 3], "all are needed by the last")
 
 
+def survivors(env, d):
+    """A rank dies, the job goes on without it or with another one, and makes a checkpoint: a restart has those who were left,
+    and survives the next death."""
+    probe = os.path.join(BUILD, "tests", "bin", "ckpt_fail_probe")
+    for how, first, second in (("shrink", 3, 2), ("respawn", 4, 4)):
+        images = os.path.join(d, how)
+        p = start(env, f"--on-failure={how}", "--checkpoint-dir", images, "-n", 4, probe, how)
+        text = finish(p)
+        want = [f"rank {i} of {first} counts {first}, restarted 0" for i in range(first)]
+        check(p.returncode == 0 and sorted(re.findall("^rank . of .*$", text, re.M)) == want, f"{how}: {p.returncode}\n{text}")
+        for _ in range(2):
+            rc, text = restart(env, os.path.join(images, "1"))
+            lines = re.findall("^rank . of (.*), restarted (.)$", text, re.M)
+            want = [(f"{second} counts {second}", "1")] * (3 if how == "respawn" else second)
+            want += [(f"{second} counts {second}", "0")] * (how == "respawn")  # who came after the restart
+            check(rc == 0 and sorted(lines) == sorted(want), f"{how}: {rc}\n{text}")
+    images = os.path.join(d, "plain")
+    run(env, images, 0, 2, 1, 1, 1)
+    rc, text = restart(env, images, "--on-failure=shrink")
+    check(rc != 0 and "started without it" in " ".join(text.split()), f"{rc}\n{text}")
+    tidy(images)
+    nothing_left(env)
+
+
 def full_disk(env, d):
     """No room for what has changed: the job goes on, and what was there before is good."""
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=56m", "none", d], capture_output=True, check=False).returncode != 0:
@@ -106,4 +130,4 @@ if __name__ == "__main__":
     if reason is not None:
         print(f"skipped: {reason}")
         sys.exit(77)
-    sys.exit(cases((chain, connected, longer, full_disk)))
+    sys.exit(cases((chain, connected, longer, survivors, full_disk)))
