@@ -130,7 +130,8 @@ static void look(struct pli_timer *t)
                      pli_launcher.role->is_stuck(pli_launcher.job, &mark);
     bool is_same = is_asleep && self->is_asleep && mark == self->mark;
     // False: mpictl status looks just now, and it is tried again at the next turn.
-    self->is_told = self->is_told || (is_same && pli_launcher.role->show_ranks(deadlock));
+    self->is_told =
+        self->is_told || (is_same && pli_launcher.role->show_ranks(PLI_LOOK_PLACES, deadlock));
     self->is_told = self->is_told && is_same;
     self->is_asleep = is_asleep;
     self->mark = mark;
