@@ -53,6 +53,8 @@
 #include "launcher/hosts/spawn_daemon.h"
 #include "launcher/hosts/spawn_head.h"
 #include "launcher/hosts/ssh.h"
+#include "launcher/metrics.h"
+#include "launcher/hosts/stack_collect.h"
 #include "launcher/hosts/status_collect.h"
 #include "launcher/request_table.h"
 
@@ -126,6 +128,8 @@ static struct {
     struct pli_spawn_daemon_state spawn_daemon;
     struct pli_spawn_head_state spawn_head;
     struct pli_ssh_state ssh;
+    struct pli_metrics_state metrics;
+    struct pli_stack_collect_state stack_collect;
     struct pli_status_collect_state status_collect;
     struct pli_ckpt_state ckpt;
 } parts = { .ckpt = PLI_CKPT_STATE_NONE };
@@ -176,6 +180,8 @@ void pli_mpiexec_setup_launcher(void)
         .spawn_daemon = &parts.spawn_daemon,
         .spawn_head = &parts.spawn_head,
         .ssh = &parts.ssh,
+        .metrics = &parts.metrics,
+        .stack_collect = &parts.stack_collect,
         .status_collect = &parts.status_collect,
     };
     pli_pidns_init();
@@ -183,6 +189,7 @@ void pli_mpiexec_setup_launcher(void)
     pli_impi_agent_init();
     pli_environment_init();
     pli_listener_init();
+    pli_stack_collect_init();
     pli_output_init();
     pli_output_lines_init();
     pli_stdin_init();

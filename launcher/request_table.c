@@ -3,6 +3,7 @@
 #include "launcher/request_table.h"
 
 #include "boot/launcher_wire.h"
+#include "launcher/base/refuse.h"
 #include "launcher/ckpt/ckpt.h"
 #include "launcher/ckpt/ckpt_registered.h"
 #include "launcher/ckpt/ckpt_wait.h"
@@ -16,6 +17,9 @@
 #include "launcher/ranks/rank_request.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/spawn_fail.h"
+
+#include <errno.h>
+#include <string.h>
 
 static bool spawn(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a)
@@ -77,9 +81,15 @@ static bool seal_state(struct pli_job *job, const char *body, size_t len, void *
 static bool show_status(struct pli_job *job, const char *body, size_t len, void *token,
                         struct pli_answer *a)
 {
-    (void)body;
-    (void)len;
-    return pli_launcher.role->collect_status(job, token, a);
+    struct pli_ask_look look = { PLI_LOOK_PLACES, UINT32_MAX };
+    if (len == sizeof look) {
+        memcpy(&look, body, sizeof look);
+    }
+    if ((len != 0 && len != sizeof look) || look.what > PLI_LOOK_STACKS) {
+        pli_refuse(a, EINVAL, "the request makes no sense; mpictl is of another version");
+        return true;
+    }
+    return pli_launcher.role->collect_status(job, &look, token, a);
 }
 
 static bool migrate(struct pli_job *job, const char *body, size_t len, void *token,

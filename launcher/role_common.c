@@ -59,9 +59,11 @@ void pli_role_answer_request(uint32_t host, uint32_t id, const struct pli_answer
     (void)answer;
 }
 
-bool pli_role_collect_status(const struct pli_job *job, void *token, struct pli_answer *a)
+bool pli_role_collect_status(const struct pli_job *job, const struct pli_ask_look *look,
+                             void *token, struct pli_answer *a)
 {
     (void)job;
+    (void)look;
     (void)token;
     (void)a;
     return true; // all is in the memory of this host

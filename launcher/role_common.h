@@ -14,7 +14,8 @@ void pli_role_send_news(const struct pli_news *n);
 bool pli_role_forward_request(uint16_t kind, uint32_t id, const void *body, size_t len);
 void pli_role_drop_request(uint32_t id);
 void pli_role_answer_request(uint32_t host, uint32_t id, const struct pli_answer *answer);
-bool pli_role_collect_status(const struct pli_job *job, void *token, struct pli_answer *a);
+bool pli_role_collect_status(const struct pli_job *job, const struct pli_ask_look *look,
+                             void *token, struct pli_answer *a);
 void pli_role_announce_world(const struct pli_world_version *w);
 bool pli_role_may_work(const struct pli_job *job, const struct pli_node_row *r);
 bool pli_role_open_agent_stderr(int err[2]);

@@ -107,8 +107,9 @@ static void agree(struct pli_job *job, const struct pli_agree_word *word)
     pli_daemon_send(PLI_DLINK_AGREE, 0, 0, word, sizeof *word);
 }
 
-static bool show_ranks(void (*done)(void))
+static bool show_ranks(enum pli_look what, void (*done)(void))
 {
+    (void)what;
     (void)done;
     return false;
 }

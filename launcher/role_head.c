@@ -29,6 +29,7 @@
 #include "launcher/job/rank_rows.h"
 #include "launcher/job/world_version.h"
 #include "launcher/ranks/agreement.h"
+#include "launcher/metrics.h"
 #include "launcher/ranks/control.h"
 #include "launcher/ranks/deadlock.h"
 #include "launcher/ranks/launch.h"
@@ -90,7 +91,7 @@ static int run(struct pli_job *job, char **argv, int signals)
     pli_output_open();
     pli_supervisor_begin(job, signals);
     pli_deadlock_begin(job);
-    if (!pli_ckpt_open(job, &pli_ckpt_head_role) || !pli_control_open() ||
+    if (!pli_ckpt_open(job, &pli_ckpt_head_role) || !pli_control_open() || !pli_metrics_open(job) ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
         !pli_head_run_begin(job)) {
         pli_ckpt_hosts_unmark();
@@ -135,13 +136,13 @@ static void send_news(const struct pli_news *n)
     pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_NEWS, 0, 0, n, sizeof *n);
 }
 
-static bool show_ranks(void (*done)(void))
+static bool show_ranks(enum pli_look what, void (*done)(void))
 {
     if (pli_head_run_is_showing()) {
         return false;
     }
     pli_job_status_sites(pli_head_run_site);
-    pli_head_run_show(done);
+    pli_head_run_show(what, UINT32_MAX, done);
     return true;
 }
 

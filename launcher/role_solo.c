@@ -21,6 +21,7 @@
 #include "launcher/observe/recording.h"
 #include "launcher/observe/trace_memory.h"
 #include "launcher/ranks/agreement.h"
+#include "launcher/metrics.h"
 #include "launcher/ranks/control.h"
 #include "launcher/ranks/deadlock.h"
 #include "launcher/ranks/impi_agent.h"
@@ -117,7 +118,7 @@ static int run(struct pli_job *job, char **argv, int signals)
     pli_supervisor_begin(job, signals);
     pli_deadlock_begin(job);
     bool is_controlled = job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL;
-    if ((is_controlled && !pli_control_open()) ||
+    if ((is_controlled && !pli_control_open()) || !pli_metrics_open(job) ||
         (job->from != NULL && !pli_restart_run(job, signals)) ||
         (job->opt.singleton != NULL && !pli_singleton_adopt(job))) {
         pli_output_flush(); // with what was said of the reason
@@ -195,8 +196,9 @@ static void local_rank(const struct pli_job *job, const struct pli_node_row *row
 
 // Failures.
 
-static bool show_ranks(void (*done)(void))
+static bool show_ranks(enum pli_look what, void (*done)(void))
 {
+    (void)what;                 // all of it is in the rows
     pli_job_status_sites(NULL); // where each waits is in its row
     done();
     return true;

@@ -43,6 +43,8 @@ struct pli_singleton_state;
 struct pli_spawn_daemon_state;
 struct pli_spawn_head_state;
 struct pli_ssh_state;
+struct pli_metrics_state;
+struct pli_stack_collect_state;
 struct pli_status_collect_state;
 struct pli_stdin_state;
 struct pli_supervisor_state;
@@ -105,6 +107,8 @@ struct pli_launcher {
     struct pli_spawn_daemon_state *spawn_daemon;
     struct pli_spawn_head_state *spawn_head;
     struct pli_ssh_state *ssh;
+    struct pli_metrics_state *metrics;
+    struct pli_stack_collect_state *stack_collect;
     struct pli_status_collect_state *status_collect;
 
     struct pli_ckpt_state *ckpt; // all of ckpt/: see ckpt/ckpt_state.h

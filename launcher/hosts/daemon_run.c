@@ -37,6 +37,7 @@
 #include "launcher/hosts/host_table.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"
+#include "launcher/hosts/stack_collect.h"
 #include "launcher/hosts/status_pack.h"
 #include "launcher/hosts/daemon_spec.h"
 #include "launcher/hosts/daemon_tree.h"
@@ -193,15 +194,19 @@ static void take_ended(struct pli_unpack *u)
     }
 }
 
-static void show(void)
+static void show(const struct pli_dframe *f)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_daemon *daemon = pli_launcher.daemon;
     struct pli_pack p = { 0 };
-    if (daemon->is_running) {
-        pli_status_pack_pack_rows(&job->node, &p);
+    if (daemon->is_running && f->flag == PLI_LOOK_STACKS) {
+        pli_stack_collect_begin(job, f->a);
+        return; // it is sent when it is there
     }
-    pli_daemon_send(PLI_DLINK_STATUS, 0, 0, p.data, p.len);
+    if (daemon->is_running) {
+        pli_status_pack_pack_rows(&job->node, f->flag == PLI_LOOK_PLACES, &p);
+    }
+    pli_daemon_send(PLI_DLINK_STATUS, f->flag, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -231,7 +236,7 @@ static void hear_mine(const struct pli_dframe *f)
         hear_question(f->a);
         break;
     case PLI_DLINK_GET_STATUS:
-        show();
+        show(f);
         break;
     case PLI_DLINK_SETS:
         if (daemon->is_running) {

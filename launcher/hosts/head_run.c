@@ -29,6 +29,7 @@
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/output.h"
 #include "launcher/base/say.h"
+#include "launcher/hosts/stack_collect.h"
 #include "launcher/hosts/status_pack.h"
 #include "launcher/hosts/daemon_spec.h"
 #include "launcher/hosts/daemon_tree.h"
@@ -42,7 +43,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAVE_MS = 3000, SHOW_MS = 2000, ENDED_MS = 10, PROGRESS_MS = 500 };
+enum {
+    LEAVE_MS = 3000,
+    SHOW_MS = 2000,
+    STACKS_MS = 20000,
+    ENDED_MS = 10,
+    PROGRESS_MS = 500 // between two lines about hosts that are waited for
+};
 
 static void show_late(struct pli_timer *t);
 
@@ -269,6 +276,19 @@ static void check_shown(void)
     }
 }
 
+static void hear_status(struct pli_head_host *side, const struct pli_dframe *f,
+                        struct pli_unpack *u)
+{
+    struct pli_node *node = &pli_launcher.job->node;
+    side->is_shown = true;
+    if (f->flag == PLI_LOOK_STACKS) {
+        pli_stack_collect_take(node, u);
+    } else {
+        pli_status_pack_unpack_rows(node, u, pli_launcher.head->sites);
+    }
+    check_shown();
+}
+
 static void hear_task(uint32_t host, const struct pli_dframe *f, struct pli_unpack *u)
 {
     struct pli_job *job = pli_launcher.job;
@@ -380,9 +400,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         hear_stuck(side, f, &u);
         break;
     case PLI_DLINK_STATUS:
-        side->is_shown = true;
-        pli_status_pack_unpack_rows(&job->node, &u, head->sites);
-        check_shown();
+        hear_status(side, f, &u);
         break;
     case PLI_DLINK_LOST:
         if (f->a < job->n_host) {
@@ -548,16 +566,20 @@ static void show_late(struct pli_timer *t)
     check_shown();
 }
 
-void pli_head_run_show(void (*done)(void))
+void pli_head_run_show(enum pli_look what, uint32_t index, void (*done)(void))
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_head *head = pli_launcher.head;
     head->on_shown = done;
+    if (what == PLI_LOOK_STACKS) {
+        pli_stack_collect_clear(&job->node);
+    }
     for (uint32_t h = 0; h < job->n_host; h++) {
         head->hosts[h].is_shown = false;
     }
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_GET_STATUS, 0, 0, NULL, 0);
-    pli_loop_timer(&head->show_timer, (uint64_t)SHOW_MS * PLI_MS);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_GET_STATUS, (uint16_t)what, index, NULL, 0);
+    pli_loop_timer(&head->show_timer,
+                   (uint64_t)(what == PLI_LOOK_STACKS ? STACKS_MS : SHOW_MS) * PLI_MS);
     check_shown();
 }
 

@@ -3,7 +3,9 @@
 #ifndef PLI_LAUNCHER_HEAD_RUN_H
 #define PLI_LAUNCHER_HEAD_RUN_H
 
+#include "boot/launcher_wire.h"
 #include "launcher/job/role.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,7 +19,7 @@ bool pli_head_run_begin(struct pli_job *job);
 enum pli_role_stuck pli_head_run_is_stuck(struct pli_job *job, struct pli_job_status_stuck *out);
 
 // Get what all ranks wait for into job->node, then call `done`.
-void pli_head_run_show(void (*done)(void));
+void pli_head_run_show(enum pli_look what, uint32_t index, void (*done)(void));
 bool pli_head_run_is_showing(void);          // that is under way
 const char *pli_head_run_site(uint32_t row); // where its rank waits, "": not known
 

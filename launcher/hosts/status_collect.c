@@ -23,7 +23,8 @@ static void shown(void)
     self->waits = NULL;
 }
 
-bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_answer *a)
+bool pli_status_collect_ask(const struct pli_job *job, const struct pli_ask_look *look, void *token,
+                            struct pli_answer *a)
 {
     struct pli_status_collect_state *self = pli_launcher.status_collect;
     if (job->n_started == 0) {
@@ -35,7 +36,7 @@ bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_a
         return true;
     }
     self->waits = token;
-    pli_head_run_show(shown);
+    pli_head_run_show(look->what, look->index, shown);
     return self->waits == NULL;
 }
 

@@ -6,10 +6,12 @@
 #include <stdbool.h>
 
 struct pli_answer;
+struct pli_ask_look;
 struct pli_job;
 
 // Get it from all hosts into the memory of mpiexec. False: the answer comes when it is there.
-bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_answer *a);
+bool pli_status_collect_ask(const struct pli_job *job, const struct pli_ask_look *look, void *token,
+                            struct pli_answer *a);
 // The request is closed: its answer is not needed any more.
 void pli_status_collect_forget(const void *token);
 

@@ -3,8 +3,10 @@
 #include "launcher/hosts/status_pack.h"
 
 #include "launcher/base/pidns.h"
+#include "tools/lib/rank_usage.h"
 #include "tools/lib/source_line.h"
 #include "tools/lib/wait_list.h"
+#include "base/clock.h"
 #include "boot/wait_record_wire.h"
 
 #include <stdio.h>
@@ -65,6 +67,7 @@ static void pack_wait(const struct pli_node_wait *w, struct pli_pack *to)
     }
     pli_pack_u64(to, w->context);
     pli_pack_u64(to, w->bytes);
+    pli_pack_u64(to, pli_clock_ns() - w->since_ns); // hosts have different clocks
     pli_pack_bytes(to, w->comm, sizeof w->comm);
     pli_pack_bytes(to, w->call, sizeof w->call);
     for (int k = 0; k < PLI_NODE_N_KEPT; k++) {
@@ -85,6 +88,7 @@ static void unpack_wait(struct pli_unpack *from, struct pli_node_wait *w)
     w->n_kept = pli_unpack_u32(from);
     w->context = pli_unpack_u64(from);
     w->bytes = pli_unpack_u64(from);
+    w->since_ns = pli_clock_ns() - pli_unpack_u64(from);
     const void *comm = pli_unpack_bytes(from, sizeof w->comm);
     const void *call = pli_unpack_bytes(from, sizeof w->call);
     if (call != NULL) {
@@ -108,8 +112,47 @@ static void find_site(const struct pli_node *node, uint32_t pid, const struct pl
     pli_source_line_find(is_nested ? (uint32_t)pli_pidns_find((pid_t)pid) : pid, w->site, to, cap);
 }
 
+// What a process of this host has used and sent so far.
+static void pack_usage(const struct pli_node *node, uint32_t row, uint32_t pid, struct pli_pack *to)
+{
+    struct pli_rank_usage u = { 0 };
+    struct pli_rank_traffic t;
+    if (node->header->is_nested != 0) {
+        pid = pid != 0 ? (uint32_t)pli_pidns_find((pid_t)pid) : 0;
+    }
+    pli_rank_usage_read(pid, &u);
+    pli_rank_usage_traffic(node, row, &t);
+    pli_pack_bytes(to, node->header->host, sizeof node->header->host);
+    pli_pack_u64(to, u.cpu_ns);
+    pli_pack_u64(to, u.memory);
+    pli_pack_u64(to, t.n_sent);
+    pli_pack_u64(to, t.sent_bytes);
+    pli_pack_u64(to, t.n_received);
+    pli_pack_u64(to, t.received_bytes);
+}
+
+static void unpack_usage(struct pli_unpack *from, const struct pli_node *node, uint32_t row)
+{
+    struct pli_node_row *r = &node->rows[row];
+    struct pli_rank_traffic t;
+    const char *host = pli_unpack_bytes(from, sizeof r->host);
+    if (host != NULL) {
+        memcpy(r->host, host, sizeof r->host);
+        r->host[sizeof r->host - 1] = '\0';
+    }
+    r->cpu_ns = pli_unpack_u64(from);
+    r->memory = pli_unpack_u64(from);
+    t.n_sent = pli_unpack_u64(from);
+    t.sent_bytes = pli_unpack_u64(from);
+    t.n_received = pli_unpack_u64(from);
+    t.received_bytes = pli_unpack_u64(from);
+    if (!from->is_bad) {
+        pli_rank_usage_set_traffic(node, row, &t);
+    }
+}
+
 // The threads of a row, as many as were counted.
-static void pack_threads(const struct pli_node *node, uint32_t row, uint32_t pid,
+static void pack_threads(const struct pli_node *node, uint32_t row, uint32_t pid, bool has_sites,
                          struct pli_pack *to)
 {
     static struct pli_wait_entry e[PLI_WAIT_LIST_MAX];
@@ -119,7 +162,9 @@ static void pack_threads(const struct pli_node *node, uint32_t row, uint32_t pid
     pli_pack_u32(to, n);
     for (uint32_t i = 0; i < n; i++) {
         char site[PLI_THREAD_SITE] = "";
-        find_site(node, pid, e[i].wait, site, sizeof site);
+        if (has_sites) {
+            find_site(node, pid, e[i].wait, site, sizeof site);
+        }
         pli_pack_u32(to, e[i].tid);
         pli_pack_u32(to, e[i].ep);
         pli_pack_u32(to, atomic_load_explicit(&e[i].wait->what, memory_order_acquire));
@@ -152,7 +197,7 @@ static void unpack_threads(struct pli_unpack *from, const struct pli_node *node,
     atomic_store_explicit(&r->slept, had || n > 0, memory_order_release);
 }
 
-void pli_status_pack_pack_rows(const struct pli_node *node, struct pli_pack *to)
+void pli_status_pack_pack_rows(const struct pli_node *node, bool has_sites, struct pli_pack *to)
 {
     for (uint32_t i = 0; i < pli_node_n_used(node); i++) {
         const struct pli_node_row *r = &node->rows[i];
@@ -162,16 +207,18 @@ void pli_status_pack_pack_rows(const struct pli_node *node, struct pli_pack *to)
         uint32_t what = atomic_load_explicit(&r->wait.what, memory_order_acquire);
         uint32_t pid = atomic_load_explicit(&r->pid, memory_order_relaxed);
         char site[320] = "";
-        if (what != PLI_NODE_AWAKE) {
+        if (what != PLI_NODE_AWAKE && has_sites) {
             find_site(node, pid, &r->wait, site, sizeof site);
         }
+        uint32_t state = atomic_load_explicit(&r->state, memory_order_acquire);
         pli_pack_u32(to, r->index - node->header->base);
-        pli_pack_u32(to, atomic_load_explicit(&r->state, memory_order_acquire));
+        pli_pack_u32(to, state);
         pli_pack_u32(to, pid);
         pli_pack_u32(to, what);
         pli_pack_text(to, site);
         pack_wait(&r->wait, to);
-        pack_threads(node, i, pid, to);
+        pack_threads(node, i, pid, has_sites, to);
+        pack_usage(node, i, state == PLI_NODE_RUNNING ? pid : 0, to);
     }
 }
 
@@ -189,6 +236,7 @@ bool pli_status_pack_unpack_rows(struct pli_node *node, struct pli_unpack *from,
         struct pli_node_row *r = &node->rows[row];
         unpack_wait(from, &r->wait);
         unpack_threads(from, node, row);
+        unpack_usage(from, node, row);
         atomic_store_explicit(&r->pid, pid, memory_order_relaxed);
         atomic_store_explicit(&r->wait.what, what, memory_order_release);
         pli_node_set_state(node, row, (enum pli_node_state)state);

@@ -11,8 +11,8 @@
 
 // Pack the states of rows that are not as in last[], and note them there. False: nothing is new.
 bool pli_status_pack_pack_states(const struct pli_node *node, uint32_t *last, struct pli_pack *to);
-// Pack all rows, with places in the source.
-void pli_status_pack_pack_rows(const struct pli_node *node, struct pli_pack *to);
+// Pack all rows; has_sites: with places in the source, which takes a while.
+void pli_status_pack_pack_rows(const struct pli_node *node, bool has_sites, struct pli_pack *to);
 
 // Into the rows of a node that has one for every rank of the job. False: makes no sense.
 bool pli_status_pack_unpack_states(struct pli_node *node, struct pli_unpack *from);

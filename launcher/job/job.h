@@ -113,6 +113,7 @@ struct pli_options {
     const char *profile;      // where the profile goes, "": to standard error; NULL: none is made
     const char *timeline;     // a file, or NULL
     uint32_t timeline_events; // that are kept of a rank, 0: as many as usual
+    const char *metrics;      // where Prometheus asks, "HOST:PORT"; NULL: nowhere
     const char *tools;        // libraries that intercept MPI calls, with commas; NULL: none
     const char *gdb;          // ranks that run under gdb, "": all; NULL: none
     struct pli_ignored *ignored;

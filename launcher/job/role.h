@@ -5,6 +5,7 @@
 #ifndef PLI_LAUNCHER_ROLE_H
 #define PLI_LAUNCHER_ROLE_H
 
+#include "boot/launcher_wire.h"
 #include "launcher/base/launcher.h"
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 struct pli_agree_word;
 struct pli_answer;
 struct pli_app;
+struct pli_ask_look;
 struct pli_rank_failure;
 struct pli_job;
 struct pli_job_status_stuck;
@@ -85,13 +87,15 @@ struct pli_role {
     void (*agree)(struct pli_job *job, const struct pli_agree_word *word);
     enum pli_role_stuck (*is_stuck)(struct pli_job *job,
                                     struct pli_job_status_stuck *out); // see deadlock.h
-    bool (*show_ranks)(void (*done)(void)); // get what they wait for; false: later, it is under way
+    bool (*show_ranks)(enum pli_look what,
+                       void (*done)(void)); // get what they do; false: later, it is under way
 
     // Requests of ranks.
     bool (*forward_request)(uint16_t kind, uint32_t id, const void *body, size_t len);
     void (*drop_request)(uint32_t id); // one that was forwarded
     void (*answer_request)(uint32_t host, uint32_t id, const struct pli_answer *answer);
-    bool (*collect_status)(const struct pli_job *job, void *token, struct pli_answer *a);
+    bool (*collect_status)(const struct pli_job *job, const struct pli_ask_look *look, void *token,
+                           struct pli_answer *a);
     bool (*migrate)(struct pli_job *job, const char *body, size_t len, void *token,
                     struct pli_answer *a);
 

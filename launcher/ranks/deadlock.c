@@ -153,7 +153,8 @@ static void look(struct pli_timer *t)
     if (answer != PLI_ROLE_STUCK_ASKED) {
         bool is_same = answer == PLI_ROLE_STUCK_SURE && self->is_sure && s.mark == self->mark;
         // False: mpictl status looks just now, and it is tried again at the next turn.
-        self->is_told = self->is_told || (is_same && pli_launcher.role->show_ranks(deadlock));
+        self->is_told =
+            self->is_told || (is_same && pli_launcher.role->show_ranks(PLI_LOOK_PLACES, deadlock));
         self->is_told = self->is_told && is_same;
         self->is_sure = answer == PLI_ROLE_STUCK_SURE;
         self->mark = s.mark;

@@ -46,6 +46,22 @@ struct pli_ask_resize {
 };
 _Static_assert(sizeof(struct pli_ask_resize) == 8, "shared with other processes");
 
+// What PLI_ASK_LOOK is for; without a body: PLI_LOOK_PLACES.
+enum pli_look {
+    PLI_LOOK_PLACES, // what ranks do, and from which line of their programs
+    PLI_LOOK_USAGE,  // the same without the lines, which take a while
+    PLI_LOOK_STACKS  // texts with stacks, of one process or all
+};
+
+struct pli_ask_look {
+    uint32_t what;  // enum pli_look
+    uint32_t index; // of the process whose stack is wanted; UINT32_MAX: all
+};
+_Static_assert(sizeof(struct pli_ask_look) == 8, "shared with other processes");
+
+// Where the memory of a head has the text of a process's stack: in its area, with its zero.
+enum { PLI_LOOK_TEXT_AT = 1024 * 1024, PLI_LOOK_TEXT = 64 * 1024 };
+
 struct pli_ask_migrate {
     uint32_t rank;
     uint32_t together; // 0: not when others would have to go with it

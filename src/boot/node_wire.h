@@ -161,6 +161,7 @@ struct pli_node_wait {
     uint64_t context;          // of the communicator
     uint64_t site;             // address in the program the MPI call came from, 0: not known
     uint64_t bytes;            // to be sent, or room to receive
+    uint64_t since_ns;         // when it went to sleep, by pli_clock_ns
     char comm[32];             // its name
     char call[40];             // "MPI_Bcast", where it is known
     struct pli_node_kept kept[PLI_NODE_N_KEPT];
@@ -199,7 +200,10 @@ struct pli_node_row {
     _Atomic uint64_t slept;     // bits: lanes where threads left records: wait_record_wire.h
     _Atomic uint32_t processor; // where it was when it last waited, + 1; 0: it has not told
     uint32_t spare;
-    uint64_t spare2[12];
+    // In the memory of a head: what the host of the process has told last, see rank_usage.h.
+    uint64_t cpu_ns, memory;
+    char host[64];
+    uint64_t spare2[1];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

@@ -97,6 +97,7 @@ static inline __attribute__((always_inline)) bool issue_small(struct pli_request
 
 static inline void count(const struct pli_request *r, enum pli_stat_protocol p)
 {
+    pli_shm_count_sent(&r->lane->shm, r->size);
     if (__builtin_expect(r->lane->statistics != NULL, 0)) {
         pli_statistics_hooks->sent(r, p);
     }

@@ -61,6 +61,7 @@ static inline bool pli_fastpath_send(struct pli_lane *lane, struct pli_comm *com
         pli_copy_small(cell->bytes, data, size);
     }
     pli_shm_publish(&c->shm, cell, pos);
+    pli_shm_count_sent(&lane->shm, size);
     if (block != NULL) {
         pli_shm_block_warm(&lane->shm, size);
     }
@@ -97,6 +98,7 @@ static inline void pli_fastpath_take(struct pli_lane *lane, const struct pli_shm
         pli_copy_small(data, cell->bytes, cell->size);
     }
     pli_status_set_one(status, cell->src_rank, cell->tag, cell->size);
+    pli_shm_count_received(&lane->shm, cell->size);
     pli_shm_next(&lane->shm);
 }
 

@@ -109,6 +109,7 @@ enum pli_err pli_local_start(struct pli_request *send, struct pli_endpoint *to)
                   (send->flags & PLI_REQ_SYNC) == 0 && !lane->is_full;
         keep(send, to);
     }
+    pli_shm_count_sent(&lane->shm, send->size);
     if (lane->statistics != NULL) {
         pli_statistics_hooks->sent(send, recv == NULL && is_done ? PLI_STAT_EAGER : PLI_STAT_RNDV);
     }

@@ -39,7 +39,6 @@ enum {
     TESTS = 256,         // the same where every rank has a core: some 10 us
     IDLE_EVERY = 1024,   // tests without a result between two at lanes of threads not in MPI
     IDLE_NS = 2000000,   // sleep: then lanes of threads that are not in MPI are driven too
-    NAP_NS = 100000000,  // first sleep; then the record is written and the sleep has no end
     WATCH_NS = 200000000 // but for a thread that watches something besides
 };
 
@@ -445,7 +444,7 @@ static uint64_t sleep_time(struct pli_waiter *w, bool *is_long_out)
     }
     if (w->n_nap == 0) {
         w->n_nap++;
-        return NAP_NS;
+        return PLI_PROGRESS_NAP_NS;
     }
     uint64_t sleep_limit = net_sleep_limit(w);
     if (sleep_limit != 0) {
@@ -456,7 +455,7 @@ static uint64_t sleep_time(struct pli_waiter *w, bool *is_long_out)
         w->is_recorded = true;
     }
     *is_long_out = w->is_recorded;
-    return is_shared ? NAP_NS : w->watch != NULL ? WATCH_NS : 0;
+    return is_shared ? PLI_PROGRESS_NAP_NS : w->watch != NULL ? WATCH_NS : 0;
 }
 
 __attribute__((cold)) static void sleep_at(struct pli_waiter *w, uint64_t time_ns)

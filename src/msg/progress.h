@@ -14,6 +14,9 @@ struct pli_request;
 // How often to look before giving way: by the settings, or whether ranks outnumber the cores.
 uint32_t pli_progress_spins(void);
 
+// The first sleep of a thread that waits; then its record is written and the next has no end.
+enum { PLI_PROGRESS_NAP_NS = 100000000 };
+
 // One poll with the lock. Context: no lock held.
 int pli_progress_once(struct pli_lane *lane);
 

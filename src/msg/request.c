@@ -144,10 +144,19 @@ void pli_request_forget(struct pli_request *r)
     }
 }
 
+// A receive that got a message is about to be complete.
+static inline void count_received(struct pli_lane *lane, const struct pli_request *r)
+{
+    if ((r->flags & PLI_REQ_SEND) == 0 && r->ops->has_peer && r->source >= 0 && r->err == PLI_OK) {
+        pli_shm_count_received(&lane->shm, r->bytes);
+    }
+}
+
 void pli_request_complete(struct pli_request *r, enum pli_err err)
 {
     struct pli_lane *lane = r->lane;
     r->err = (int16_t)err;
+    count_received(lane, r);
     if (__builtin_expect(lane->statistics != NULL, 0)) {
         pli_statistics_hooks->done(r);
     }

@@ -3,6 +3,7 @@
 #include "msg/wait_record.h"
 
 #include "base/call_site.h"
+#include "base/clock.h"
 #include "boot/boot.h"
 #include "boot/wait_record_wire.h"
 #include "msg/endpoint.h"
@@ -64,6 +65,7 @@ static uint32_t fill(struct pli_node_wait *to, const struct pli_waiter *w, uint6
     to->n_kept = 0;
     to->n_request = w->n_request;
     to->site = site;
+    to->since_ns = pli_clock_ns() - PLI_PROGRESS_NAP_NS; // a sleep of that length came before
     if (comm != NULL) {
         snprintf(to->comm, sizeof to->comm, "%.*s", (int)sizeof to->comm - 1, comm->name);
         to->context = comm->context;

@@ -8,6 +8,9 @@
 #include "mpictl.h"
 #include "mpictl_options.h"
 #include "ctl_request.h"
+#include "stack.h"
+#include "top.h"
+#include "watch.h"
 #include "tools/lib/job_status.h"
 
 #include <ctype.h>
@@ -24,7 +27,7 @@
 
 enum { USAGE = 2, WAIT_S = 60, COMMAND = 4096 };
 
-static struct pli_mpictl_args args = { .wait_s = WAIT_S, .timeout_s = WAIT_S };
+static struct pli_mpictl_args args = { .wait_s = WAIT_S, .timeout_s = WAIT_S, .interval_s = 1 };
 
 void pli_mpictl_bad(const char *fmt, ...)
 {
@@ -198,7 +201,7 @@ static void note_job(long pid, struct pli_node *node, void *arg)
     }
 }
 
-static bool is_over(void *arg, uint32_t row)
+bool pli_mpictl_is_over(void *arg, uint32_t row)
 {
     const struct pli_node *node = arg;
     uint32_t pid = atomic_load(&node->rows[row].pid);
@@ -237,7 +240,7 @@ static void show_states(struct pli_node *node)
 {
     uint32_t n_run = 0, n_over = 0, n_row = pli_node_n_used(node);
     for (uint32_t row = 0; row < n_row; row++) {
-        bool is_gone = is_over(node, row);
+        bool is_gone = pli_mpictl_is_over(node, row);
         n_over += is_gone;
         n_run += !is_gone && atomic_load(&node->rows[row].state) == PLI_NODE_RUNNING;
     }
@@ -268,7 +271,7 @@ static void show_all(long pid, struct pli_node *node)
         return;
     }
     pli_job_status_sites(no_site);
-    pli_job_status_print(node, is_over, node, print);
+    pli_job_status_print(node, pli_mpictl_is_over, node, print);
 }
 
 static void note_whole(long pid, struct pli_node *node, void *arg)
@@ -279,17 +282,22 @@ static void note_whole(long pid, struct pli_node *node, void *arg)
     }
 }
 
+bool pli_mpictl_map_part(long pid, struct pli_node *out)
+{
+    struct choice c = { .job = pid };
+    each_job(note_whole, &c);
+    return c.part != 0 && pli_mpictl_map(c.part, out);
+}
+
 // Print a job on one host with a daemon from the memory of the daemon, which has the programs too.
 static void show_head(long pid, struct pli_node *node)
 {
-    struct choice c = { .job = pid };
     struct pli_node part;
-    each_job(note_whole, &c);
-    if (c.part == 0 || !pli_mpictl_map(c.part, &part)) {
+    if (!pli_mpictl_map_part(pid, &part)) {
         show_all(pid, node);
         return;
     }
-    pli_job_status_print(&part, is_over, &part, print);
+    pli_job_status_print(&part, pli_mpictl_is_over, &part, print);
     pli_node_unmap(&part);
 }
 
@@ -313,7 +321,7 @@ static int status(const char *which)
     if ((node.header->net & PLI_NODE_HEAD) != 0) {
         show_head(pid, &node);
     } else {
-        pli_job_status_print(&node, is_over, &node, print);
+        pli_job_status_print(&node, pli_mpictl_is_over, &node, print);
     }
     pli_node_unmap(&node);
     return 0;
@@ -438,6 +446,34 @@ static void put_job_last(int n, char **words)
     }
 }
 
+static int run_top(char **operand)
+{
+    return pli_top_run(&args, choose(operand[0]));
+}
+
+static int run_watch(char **operand)
+{
+    return pli_watch_run(&args, choose(operand[0]));
+}
+
+// A number alone may be that of the job, all of whose ranks are wanted.
+static bool is_job(const char *text)
+{
+    struct pli_node node;
+    if (!pli_mpictl_map(number(text, "rank"), &node)) {
+        return false;
+    }
+    pli_node_unmap(&node);
+    return true;
+}
+
+static int run_stack(char **operand)
+{
+    bool is_all = operand[0] == NULL || (operand[1] == NULL && is_job(operand[0]));
+    uint32_t rank = is_all ? UINT32_MAX : (uint32_t)number(operand[0], "rank");
+    return pli_stack_run(choose(is_all ? operand[0] : operand[1]), rank);
+}
+
 static int run_list(char **operand)
 {
     (void)operand;
@@ -488,7 +524,8 @@ static const struct {
 } runs[] = {
     { "list", run_list },       { "status", run_status },         { "stop", run_stop },
     { "grow", run_grow },       { "shrink", run_shrink },         { "resize", run_resize },
-    { "migrate", run_migrate }, { "checkpoint", run_checkpoint },
+    { "migrate", run_migrate }, { "checkpoint", run_checkpoint }, { "top", run_top },
+    { "watch", run_watch },     { "stack", run_stack },
 };
 
 static int run_command(const struct pli_option_command *c, char **operand)

@@ -86,6 +86,7 @@ static void address(struct pli_shm_cell *cell, const struct pli_request *r, int 
 
 static void count(const struct pli_request *r, enum pli_stat_protocol p)
 {
+    pli_shm_count_sent(&r->lane->shm, r->size);
     if (r->lane->statistics != NULL) {
         pli_statistics_hooks->sent(r, p);
     }

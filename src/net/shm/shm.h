@@ -170,6 +170,25 @@ static inline void pli_shm_next(struct pli_shm *s)
     }
 }
 
+// Count a message that was sent, or received, for those who look at the job from outside.
+static inline void pli_shm_count(_Atomic uint64_t *n, _Atomic uint64_t *bytes, uint64_t size)
+{
+    uint64_t n_now = atomic_load_explicit(n, memory_order_relaxed);
+    uint64_t bytes_now = atomic_load_explicit(bytes, memory_order_relaxed);
+    atomic_store_explicit(n, n_now + 1, memory_order_relaxed);
+    atomic_store_explicit(bytes, bytes_now + size, memory_order_relaxed);
+}
+
+static inline void pli_shm_count_sent(struct pli_shm *s, uint64_t size)
+{
+    pli_shm_count(&s->box->n_sent, &s->box->sent_bytes, size);
+}
+
+static inline void pli_shm_count_received(struct pli_shm *s, uint64_t size)
+{
+    pli_shm_count(&s->box->n_received, &s->box->received_bytes, size);
+}
+
 // A writer has claimed the next place and not filled it.
 static inline bool pli_shm_has_hole(struct pli_shm *s)
 {

@@ -51,15 +51,17 @@ _Static_assert(sizeof(struct pli_shm_block) == 64, "data begins on a line of its
 struct pli_shm_mailbox {
     _Alignas(128) _Atomic uint64_t tail; // next position to claim; writers
     _Alignas(128) _Atomic uint64_t head; // positions below are free again; reader
-    _Alignas(128) _Atomic int asleep;    // enum pli_shm_sleep; a writer wakes the reader
-    _Atomic int is_full;                 // the reader holds too much: send nothing unasked
-    _Atomic int needs_fence;             // the reader or a writer has no membarrier
-    _Atomic int wakes;                   // how often sleepers were woken: their futex
-    uint32_t n_wake_name;                // bytes of the name of the reader's wake socket
-    char wake_name[16];                  // see PLI_SHM_BY_SOCKET
-    uint64_t wake_key;                   // what a datagram to it must hold
-    uint32_t pid;                        // of the reader, and what is in its memory where, by
-    uint64_t cookie, cookie_at;          // which it is known: peer_memory.h
+    // What the lane has sent and received so far, by any transport. Written by the reader alone.
+    _Atomic uint64_t n_sent, sent_bytes, n_received, received_bytes;
+    _Alignas(128) _Atomic int asleep; // enum pli_shm_sleep; a writer wakes the reader
+    _Atomic int is_full;              // the reader holds too much: send nothing unasked
+    _Atomic int needs_fence;          // the reader or a writer has no membarrier
+    _Atomic int wakes;                // how often sleepers were woken: their futex
+    uint32_t n_wake_name;             // bytes of the name of the reader's wake socket
+    char wake_name[16];               // see PLI_SHM_BY_SOCKET
+    uint64_t wake_key;                // what a datagram to it must hold
+    uint32_t pid;                     // of the reader, and what is in its memory where, by
+    uint64_t cookie, cookie_at;       // which it is known: peer_memory.h
     _Alignas(128) struct pli_shm_cell cells[PLI_SHM_N_CELL];
 };
 _Static_assert(sizeof(struct pli_shm_mailbox) <= 128 * 1024, "the outbox begins at 128 KiB");

@@ -180,6 +180,7 @@ bool pli_tcp_conn_fill_head(struct pli_tcp_conn *tc, struct pli_request *r, stru
         }
         head->reqid = r->item.seq;
     }
+    pli_shm_count_sent(&r->lane->shm, r->size);
     if (r->lane->statistics != NULL) {
         pli_statistics_hooks->sent(r, is_eager ? PLI_STAT_EAGER : PLI_STAT_RNDV);
     }
