@@ -152,17 +152,17 @@ struct pli_node_wait {
     _Atomic uint32_t seq;      // grows with every record
     _Atomic uint32_t what;     // written last; back to PLI_NODE_AWAKE first
     _Atomic uint32_t answered; // the last question after which it looked and found nothing
-    uint32_t is_polling;       // it does not sleep but asks again and again, as by MPI_Test
-    int32_t peer, tag;         // rank in the communicator; wildcards as MPI has them
-    int32_t rank;              // mine in the communicator
-    uint32_t peer_index;       // the process meant, UINT32_MAX: any
-    uint32_t n_request;        // how many requests the call waits for
-    uint32_t n_kept;           // unexpected messages, all in all
-    uint64_t context;          // of the communicator
-    uint64_t site;             // address in the program the MPI call came from, 0: not known
-    uint64_t bytes;            // to be sent, or room to receive
-    char comm[32];             // its name
-    char call[40];             // "MPI_Bcast", where it is known
+    char poll[28];       // "MPI_Test": it does not sleep but asks again and again; "": it sleeps
+    int32_t peer, tag;   // rank in the communicator; wildcards as MPI has them
+    int32_t rank;        // mine in the communicator
+    uint32_t peer_index; // the process meant, UINT32_MAX: any
+    uint32_t n_request;  // how many requests the call waits for
+    uint32_t n_kept;     // unexpected messages, all in all
+    uint64_t context;    // of the communicator
+    uint64_t site;       // address in the program the MPI call came from, 0: not known
+    uint64_t bytes;      // to be sent, or room to receive
+    char comm[32];       // its name
+    char call[40];       // "MPI_Bcast", where it is known
     struct pli_node_kept kept[PLI_NODE_N_KEPT];
 };
 
@@ -199,7 +199,7 @@ struct pli_node_row {
     _Atomic uint64_t slept;     // bits: lanes where threads left records: wait_record_wire.h
     _Atomic uint32_t processor; // where it was when it last waited, + 1; 0: it has not told
     uint32_t spare;
-    uint64_t spare2[12];
+    uint64_t spare2[9];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 
