@@ -70,6 +70,7 @@ static void pack_wait(const struct pli_node_wait *w, struct pli_pack *to)
     pli_pack_u64(to, pli_clock_ns() - w->since_ns); // hosts have different clocks
     pli_pack_bytes(to, w->comm, sizeof w->comm);
     pli_pack_bytes(to, w->call, sizeof w->call);
+    pli_pack_bytes(to, w->poll, sizeof w->poll);
     for (int k = 0; k < PLI_NODE_N_KEPT; k++) {
         pli_pack_u32(to, (uint32_t)w->kept[k].source);
         pli_pack_u32(to, (uint32_t)w->kept[k].tag);
@@ -91,10 +92,13 @@ static void unpack_wait(struct pli_unpack *from, struct pli_node_wait *w)
     w->since_ns = pli_clock_ns() - pli_unpack_u64(from);
     const void *comm = pli_unpack_bytes(from, sizeof w->comm);
     const void *call = pli_unpack_bytes(from, sizeof w->call);
-    if (call != NULL) {
+    const void *poll = pli_unpack_bytes(from, sizeof w->poll);
+    if (poll != NULL) {
         memcpy(w->comm, comm, sizeof w->comm);
         memcpy(w->call, call, sizeof w->call);
+        memcpy(w->poll, poll, sizeof w->poll);
         w->comm[sizeof w->comm - 1] = w->call[sizeof w->call - 1] = '\0';
+        w->poll[sizeof w->poll - 1] = '\0';
     }
     for (int k = 0; k < PLI_NODE_N_KEPT; k++) {
         w->kept[k].source = (int32_t)pli_unpack_u32(from);

@@ -60,6 +60,11 @@ enum pli_on_failure {
     PLI_FAIL_RESPAWN
 };
 enum pli_on_deadlock { PLI_DEADLOCK_ABORT, PLI_DEADLOCK_REPORT, PLI_DEADLOCK_IGNORE };
+enum pli_on_poll_deadlock {
+    PLI_POLL_DEADLOCK_WARN,
+    PLI_POLL_DEADLOCK_ABORT,
+    PLI_POLL_DEADLOCK_IGNORE
+};
 enum pli_when { PLI_WHEN_AUTO, PLI_WHEN_ALWAYS, PLI_WHEN_NEVER };
 enum { PLI_STDIN_NONE = -1, PLI_STDIN_ALL = -2 };
 
@@ -106,6 +111,7 @@ struct pli_options {
     int64_t stdin_rank;           // rank that gets standard input, or PLI_STDIN_
     enum pli_on_failure on_failure;
     enum pli_on_deadlock on_deadlock;
+    enum pli_on_poll_deadlock on_poll_deadlock;
     enum pli_when color;
     const char *out_files, *err_files; // patterns of files for the ranks' output; NULL: none
     bool is_output_copied;             // and it is shown too

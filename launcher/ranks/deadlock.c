@@ -3,6 +3,8 @@
 #include "launcher/ranks/deadlock.h"
 
 #include "launcher/base/launcher.h"
+#include "base/clock.h"
+#include "base/conf.h"
 #include "launcher/job/role.h"
 #include "launcher/job/job.h"
 #include "launcher/base/loop.h"
@@ -18,6 +20,7 @@ enum {
     STATUS_DEADLOCK = 123,
     WATCH_MS = 400, // between two looks
     ASKED_MS = 200, // while ranks are asked
+    POLL_MS = 1000, // where some poll: there is time
     TOLD_MS = 2000, // when it was reported and left
 };
 
@@ -139,6 +142,45 @@ static void deadlock(void)
     }
 }
 
+// Some ranks poll: they may give up after a time, or wait for something outside MPI as well.
+static void poll_deadlock(void)
+{
+    struct pli_deadlock_state *self = pli_launcher.deadlock;
+    bool is_abort = pli_launcher.job->opt.on_poll_deadlock == PLI_POLL_DEADLOCK_ABORT;
+    if (pli_supervisor_is_ending()) {
+        return;
+    }
+    self->is_poll_told = true;
+    pli_say_plain("%s: %s: for %d seconds every rank that is left waits or polls inside MPI, and "
+                  "nothing is on its way to any.\n",
+                  pli_say_name, is_abort ? "deadlock" : "warning: this looks like a deadlock",
+                  (int)pli_conf.poll_deadlock);
+    pli_job_status_print(&pli_launcher.job->node, pli_deadlock_is_row_over, pli_launcher.job,
+                         pli_say_plain);
+    if (is_abort) {
+        pli_say("the job is ended with exit status %d, as --on-poll-deadlock=abort asks.",
+                STATUS_DEADLOCK);
+        pli_supervisor_end(STATUS_DEADLOCK);
+    } else {
+        pli_say(
+            "the job goes on, in case a rank gives up polling or waits for something outside MPI; "
+            "--on-poll-deadlock=abort ends such a job, ignore says nothing.");
+    }
+}
+
+// All answered twice with the same mark. Returns whether that was told.
+static bool tell(const struct pli_job_status_stuck *s, uint64_t now)
+{
+    struct pli_deadlock_state *self = pli_launcher.deadlock;
+    if (s->n_poll == 0) {
+        return pli_launcher.role->show_ranks(PLI_LOOK_PLACES, deadlock);
+    }
+    uint64_t limit = (uint64_t)pli_conf.poll_deadlock * 1000 * PLI_MS;
+    return !self->is_poll_told && now - self->since_ns >= limit &&
+           pli_launcher.job->opt.on_poll_deadlock != PLI_POLL_DEADLOCK_IGNORE &&
+           pli_launcher.role->show_ranks(PLI_LOOK_PLACES, poll_deadlock);
+}
+
 // All ranks answered two questions, and none found anything in between: they will wait for ever.
 // What a rank had sent before its first answer had arrived by then, so its receiver, which looked
 // after the second question, would have found it.
@@ -151,16 +193,20 @@ static void look(struct pli_timer *t)
         answer = pli_launcher.role->is_stuck(pli_launcher.job, &s);
     }
     if (answer != PLI_ROLE_STUCK_ASKED) {
+        uint64_t now = pli_clock_ns();
         bool is_same = answer == PLI_ROLE_STUCK_SURE && self->is_sure && s.mark == self->mark;
+        self->since_ns = is_same ? self->since_ns : now;
         // False: mpictl status looks just now, and it is tried again at the next turn.
-        self->is_told =
-            self->is_told || (is_same && pli_launcher.role->show_ranks(PLI_LOOK_PLACES, deadlock));
+        self->is_told = self->is_told || (is_same && tell(&s, now));
         self->is_told = self->is_told && is_same;
         self->is_sure = answer == PLI_ROLE_STUCK_SURE;
         self->mark = s.mark;
     }
     if (!pli_supervisor_is_ending()) {
-        uint64_t ms = self->is_told ? TOLD_MS : answer != PLI_ROLE_STUCK_NOT ? ASKED_MS : WATCH_MS;
+        uint64_t ms = self->is_told                  ? TOLD_MS
+                      : answer == PLI_ROLE_STUCK_NOT ? WATCH_MS
+                      : s.n_poll > 0                 ? POLL_MS
+                                                     : ASKED_MS;
         pli_loop_timer(t, ms * PLI_MS);
     }
 }

@@ -27,10 +27,12 @@ bool pli_deadlock_is_row_over(void *job, uint32_t row);
 // The last look at ranks that may wait for ever: pli_launcher.deadlock.
 struct pli_deadlock_state {
     struct pli_timer timer;
-    uint64_t mark; // of the last answers, when all ranks waited
-    bool is_sure;  // there were such answers
-    bool is_asked; // this host's ranks were asked
-    bool is_told;  // this deadlock was reported
+    uint64_t mark;     // of the last answers, when all ranks waited
+    bool is_sure;      // there were such answers
+    bool is_asked;     // this host's ranks were asked
+    uint64_t since_ns; // of the first answers with this mark
+    bool is_poll_told; // ranks that poll were reported, which happens once
+    bool is_told;      // this deadlock was reported
 };
 
 #endif

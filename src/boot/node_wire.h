@@ -152,18 +152,18 @@ struct pli_node_wait {
     _Atomic uint32_t seq;      // grows with every record
     _Atomic uint32_t what;     // written last; back to PLI_NODE_AWAKE first
     _Atomic uint32_t answered; // the last question after which it looked and found nothing
-    uint32_t is_polling;       // it does not sleep but asks again and again, as by MPI_Test
-    int32_t peer, tag;         // rank in the communicator; wildcards as MPI has them
-    int32_t rank;              // mine in the communicator
-    uint32_t peer_index;       // the process meant, UINT32_MAX: any
-    uint32_t n_request;        // how many requests the call waits for
-    uint32_t n_kept;           // unexpected messages, all in all
-    uint64_t context;          // of the communicator
-    uint64_t site;             // address in the program the MPI call came from, 0: not known
-    uint64_t bytes;            // to be sent, or room to receive
-    uint64_t since_ns;         // when it went to sleep, by pli_clock_ns
-    char comm[32];             // its name
-    char call[40];             // "MPI_Bcast", where it is known
+    char poll[28];       // "MPI_Test": it does not sleep but asks again and again; "": it sleeps
+    int32_t peer, tag;   // rank in the communicator; wildcards as MPI has them
+    int32_t rank;        // mine in the communicator
+    uint32_t peer_index; // the process meant, UINT32_MAX: any
+    uint32_t n_request;  // how many requests the call waits for
+    uint32_t n_kept;     // unexpected messages, all in all
+    uint64_t context;    // of the communicator
+    uint64_t site;       // address in the program the MPI call came from, 0: not known
+    uint64_t bytes;      // to be sent, or room to receive
+    uint64_t since_ns;   // when it went to sleep, by pli_clock_ns
+    char comm[32];       // its name
+    char call[40];       // "MPI_Bcast", where it is known
     struct pli_node_kept kept[PLI_NODE_N_KEPT];
 };
 
@@ -202,8 +202,7 @@ struct pli_node_row {
     uint32_t spare;
     // In the memory of a head: what the host of the process has told last, see rank_usage.h.
     uint64_t cpu_ns, memory;
-    char host[64];
-    uint64_t spare2[1];
+    char host[48];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

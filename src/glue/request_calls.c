@@ -5,6 +5,7 @@
 #include "msg/grequest.h"
 #include "msg/p2p.h"
 #include "msg/unexpected.h"
+#include "msg/poll_record.h"
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "glue/check.h"
@@ -109,15 +110,24 @@ static bool peek(MPI_Request h, MPI_Status *status, enum pli_err *err_out)
     return true;
 }
 
-static void poll_all(int n, const MPI_Request reqs[])
+static void poll_all(const char *fn, int n, const MPI_Request reqs[])
 {
     struct pli_lane *last = NULL;
+    struct pli_waiter w = { .lane = NULL };
     for (int i = 0; i < n; i++) {
         struct pli_request *r = reqs[i] == MPI_REQUEST_NULL ? NULL : pli_arg_request(reqs[i]);
         if (r != NULL && r->lane != last) {
             last = r->lane;
             pli_progress_test(last);
         }
+        if (r != NULL && !pli_request_is_done(r)) {
+            w.request = w.request == NULL || r->comm == NULL ? r : w.request;
+            w.lane = r->lane;
+            w.n_request++;
+        }
+    }
+    if (w.lane != NULL && pli_poll_record_is_due()) {
+        pli_poll_record_look(&w, fn);
     }
 }
 
@@ -131,7 +141,7 @@ static int check(const char *fn, int n, const MPI_Request reqs[])
             return pli_bad_handle(NULL, fn, "array_of_requests", PLI_KIND_REQUEST, reqs[i]);
         }
     }
-    poll_all(n, reqs);
+    poll_all(fn, n, reqs);
     return MPI_SUCCESS;
 }
 

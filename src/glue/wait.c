@@ -4,6 +4,7 @@
 
 #include "ft/failure.h"
 #include "io/file_async.h"
+#include "msg/poll_record.h"
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "glue/check.h"
@@ -136,6 +137,10 @@ int pli_wait_test(MPI_Request *request, int *flag, MPI_Status *status)
         pli_progress_test(r->lane);
     }
     *flag = pli_request_is_done(r);
+    if (!*flag && pli_poll_record_is_due()) {
+        pli_poll_record_look(&(struct pli_waiter){ .lane = r->lane, .request = r, .n_request = 1 },
+                             fn);
+    }
     return *flag                    ? finish(fn, request, r, status)
            : pli_failure_is_open(r) ? still_open(fn, r)
                                     : MPI_SUCCESS;
@@ -253,8 +258,26 @@ int pli_wait_waitall(int n, MPI_Request reqs[], MPI_Status *statuses)
     return finish_list(fn, reqs, n, NULL, statuses);
 }
 
-// Poll the lane of every request of the list once; many lists have one lane.
-static void poll_list(int n, MPI_Request reqs[])
+// A list that has nothing done was polled. One that waits for the program itself speaks for all.
+__attribute__((cold)) static void record_list(const char *fn, int n, MPI_Request reqs[])
+{
+    struct pli_waiter w = { .lane = NULL };
+    for (int i = 0; i < n; i++) {
+        struct pli_request *r = at(reqs, i);
+        if (r != NULL && !pli_request_is_done(r)) {
+            w.request = w.request == NULL || r->comm == NULL ? r : w.request;
+            w.lane = r->lane;
+            w.n_request++;
+        }
+    }
+    if (w.lane != NULL) {
+        pli_poll_record_look(&w, fn);
+    }
+}
+
+// Poll the lane of every request of the list once; many lists have one lane. fn: NULL where the
+// caller sleeps between two polls.
+static void poll_list(const char *fn, int n, MPI_Request reqs[])
 {
     struct pli_lane *last = NULL;
     for (int i = 0; i < n; i++) {
@@ -263,6 +286,9 @@ static void poll_list(int n, MPI_Request reqs[])
             last = r->lane;
             pli_progress_test(last);
         }
+    }
+    if (fn != NULL && last != NULL && pli_poll_record_is_due()) {
+        record_list(fn, n, reqs);
     }
 }
 
@@ -284,7 +310,7 @@ int pli_wait_testall(int n, MPI_Request reqs[], int *flag, MPI_Status *statuses)
             return finish_list(fn, reqs, n, NULL, statuses);
         }
         if (round == 0) {
-            poll_list(n, reqs);
+            poll_list(fn, n, reqs);
         }
     }
     *flag = 0;
@@ -328,7 +354,7 @@ static int wait_done(int n, MPI_Request reqs[])
     }
     while ((i = find_done(n, reqs)) == NONE_DONE) {
         if (w.is_restless) {
-            poll_list(n, reqs);
+            poll_list(NULL, n, reqs);
         }
         pli_progress_step(&w);
     }
@@ -363,7 +389,7 @@ int pli_wait_testany(int n, MPI_Request reqs[], int *index, int *flag, MPI_Statu
     }
     int i = find_done(n, reqs);
     if (i == NONE_DONE) {
-        poll_list(n, reqs);
+        poll_list(fn, n, reqs);
         i = find_done(n, reqs);
     }
     *index = i < 0 ? MPI_UNDEFINED : i;
@@ -415,7 +441,7 @@ int pli_wait_testsome(int n, MPI_Request reqs[], int *n_out, int indices[], MPI_
     }
     int i = find_done(n, reqs);
     if (i == NONE_DONE) {
-        poll_list(n, reqs);
+        poll_list(fn, n, reqs);
         i = find_done(n, reqs);
     }
     if (i == NONE_ACTIVE) {

@@ -8,6 +8,7 @@
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/unexpected.h"
+#include "msg/poll_record.h"
 #include "msg/progress.h"
 #include "msg/msg_wire.h"
 #include "obj/comm.h"
@@ -82,6 +83,13 @@ static enum pli_err lost(int source, struct pli_comm *comm)
     return err == PLI_OK ? PLI_OK : pli_failure_hooks->explain(err, "probe", comm);
 }
 
+__attribute__((cold)) static void record(int source, int tag, const struct pli_comm *comm,
+                                         const char *call)
+{
+    struct pli_waiter w = { .lane = comm->ep->lane, .comm = comm, .peer = source, .tag = tag };
+    pli_poll_record_look(&w, call);
+}
+
 enum pli_err pli_probe_iprobe(int source, int tag, struct pli_comm *comm, int *flag,
                               MPI_Status *status)
 {
@@ -93,6 +101,9 @@ enum pli_err pli_probe_iprobe(int source, int tag, struct pli_comm *comm, int *f
     *flag = look(source, tag, comm, false, status) != NULL;
     if (!*flag && pli_progress_test(comm->ep->lane) > 0) {
         *flag = look(source, tag, comm, false, status) != NULL;
+    }
+    if (!*flag && pli_poll_record_is_due()) {
+        record(source, tag, comm, "MPI_Iprobe");
     }
     return *flag ? PLI_OK : lost(source, comm);
 }
@@ -111,6 +122,9 @@ enum pli_err pli_probe_improbe(int source, int tag, struct pli_comm *comm, int *
         p = look(source, tag, comm, true, status);
     }
     *flag = p != NULL;
+    if (!*flag && pli_poll_record_is_due()) {
+        record(source, tag, comm, "MPI_Improbe");
+    }
     return p != NULL ? wrap(p, comm, out) : lost(source, comm);
 }
 

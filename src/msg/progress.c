@@ -13,6 +13,7 @@
 #include "msg/failure_hooks.h"
 #include "msg/msg_wire.h"
 #include "msg/placement.h"
+#include "msg/poll_record.h"
 #include "msg/progress_thread.h"
 #include "msg/request.h"
 #include "msg/rndv.h"
@@ -319,9 +320,10 @@ static void give_way_after(struct pli_lane *lane, uint32_t n_empty, bool is_loop
 
 static int test(struct pli_lane *lane, bool is_loop)
 {
-    static _Thread_local uint32_t n_test, n_empty; // that found nothing; in a row
+    static _Thread_local uint32_t n_test; // that found nothing
     int n = pli_progress_once(lane);
-    n_empty = n > 0 ? 0 : n_empty + 1;
+    uint32_t n_empty = n > 0 ? 0 : pli_poll_record_n_empty + 1;
+    pli_poll_record_n_empty = n_empty;
     if (n == 0) {
         give_way_after(lane, n_empty, is_loop);
     }
@@ -396,7 +398,7 @@ static void retract(struct pli_waiter *w)
     }
 }
 
-static bool is_stalled(struct pli_lane *lane)
+bool pli_progress_is_stalled(struct pli_lane *lane)
 {
     pli_lock_take(&lane->lock);
     bool is = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
@@ -430,7 +432,7 @@ static uint64_t sleep_time(struct pli_waiter *w, bool *is_long_out)
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
         bool is_mine = (w->watched >> i & 1) != 0;
-        is_short = is_short || (lane != NULL && is_mine && is_stalled(lane));
+        is_short = is_short || (lane != NULL && is_mine && pli_progress_is_stalled(lane));
         is_shared = is_shared || (lane != NULL && !is_mine);
         has_idle = has_idle || (lane != NULL && !is_mine && is_idle(lane));
     }

@@ -28,6 +28,9 @@ int pli_progress_test(struct pli_lane *lane);
 // program is always taken for one that waits. Context: no lock held.
 int pli_progress_test_memory(struct pli_lane *lane);
 
+// Whether something waits to be sent from the lane. Context: no lock held.
+bool pli_progress_is_stalled(struct pli_lane *lane);
+
 // How far a waiting loop has come: looking, giving way, sleeping.
 struct pli_waiter {
     struct pli_lane *lane;

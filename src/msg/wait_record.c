@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static void write_record(struct pli_waiter *w, const char *poll);
+
 static struct pli_node_row *my_row(void)
 {
     return &pli_proc.boot->node.rows[pli_proc.boot->row];
@@ -57,7 +59,7 @@ static uint32_t fill(struct pli_node_wait *to, const struct pli_waiter *w, uint6
     const struct pli_comm *comm = r != NULL ? r->comm : w->comm;
     uint32_t what = PLI_NODE_WAIT_OTHER;
     *to->comm = *to->call = '\0';
-    to->is_polling = false;
+    *to->poll = '\0';
     atomic_store_explicit(&to->answered, 0, memory_order_relaxed);
     to->peer = to->tag = to->rank = MPI_UNDEFINED;
     to->peer_index = UINT32_MAX;
@@ -148,7 +150,41 @@ static const struct pli_comm *comm_of(const struct pli_waiter *w)
     return w->request != NULL ? w->request->comm : w->comm;
 }
 
+static struct pli_waiter poller; // stands for the rank while it polls
+static bool is_polling;          // its record is there
+
 void pli_wait_record_write(struct pli_waiter *w)
+{
+    pli_wait_record_end_polling();
+    write_record(w, "");
+}
+
+uint32_t pli_wait_record_polling(const struct pli_waiter *w, const char *call)
+{
+    if (!is_polling) {
+        poller = *w;
+        write_record(&poller, call);
+        poller.request = NULL; // it may be gone when this is looked at again
+        poller.comm = NULL;
+        is_polling = true;
+    }
+    return pli_wait_record_question(&poller);
+}
+
+void pli_wait_record_answer_polling(uint32_t question)
+{
+    pli_wait_record_answer(&poller, question);
+}
+
+void pli_wait_record_end_polling(void)
+{
+    if (is_polling) {
+        is_polling = false;
+        pli_wait_record_erase(&poller);
+    }
+}
+
+static void write_record(struct pli_waiter *w, const char *poll)
 {
     struct pli_node_row *row = my_row();
     const struct pli_comm *comm = comm_of(w);
@@ -166,6 +202,7 @@ void pli_wait_record_write(struct pli_waiter *w)
     struct pli_thread_wait *slot = w->n_slot != 0 ? slot_of(w) : NULL;
     if (w->has_row) {
         what = fill(&row->wait, w, site);
+        snprintf(row->wait.poll, sizeof row->wait.poll, "%s", poll);
     }
     if (slot != NULL) {
         what = fill(&slot->wait, w, site);

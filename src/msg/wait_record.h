@@ -13,6 +13,13 @@ struct pli_waiter;
 void pli_wait_record_write(struct pli_waiter *w) __attribute__((cold));
 void pli_wait_record_erase(struct pli_waiter *w) __attribute__((cold));
 
+// The same for a rank that polls in vain; call: "MPI_Test". The first record stays until it ends,
+// or until the rank goes to sleep. Returns the question as below. Context: one thread calls MPI.
+uint32_t pli_wait_record_polling(const struct pli_waiter *w, const char *call)
+    __attribute__((cold));
+void pli_wait_record_answer_polling(uint32_t question) __attribute__((cold));
+void pli_wait_record_end_polling(void) __attribute__((cold));
+
 // The launcher asks whether the rank has looked and found nothing: the number of a question that
 // the record of this waiter has no answer to, 0: there is none.
 uint32_t pli_wait_record_question(const struct pli_waiter *w);

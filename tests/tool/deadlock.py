@@ -95,12 +95,42 @@ def main():
         if p.returncode != 0 or "done" not in out or "deadlock" in out:
             fail(f"{name} is healthy but ended with {p.returncode}", out)
     paused()
+    polling()
     out = start("different_collectives", 2).communicate()[0]
     if "MPI_Bcast" not in out or "MPI_COMM_WORLD" not in out or "done" in out:
         fail("different_collectives: neither an error nor a deadlock", out)
     looking()
     looking("--elastic", "1:4")  # with a daemon
     return 1 if bad else 0
+
+
+POLLING = [
+    ("both_poll", [r"rank 0 receives from rank 1, tag 7, on MPI_COMM_WORLD, which it polls by MPI_Test, called at "
+                   r"hang_probe.c:\d+", r"rank 1 receives .*MPI_Test"]),
+    ("one_probes", [r"rank 0 probes for rank 1, tag 9, on MPI_COMM_WORLD, which it polls by MPI_Iprobe, called at "
+                    r"hang_probe.c:\d+", r"rank 1 receives from rank 0, tag 5, on MPI_COMM_WORLD, called at"]),
+]
+
+
+def polling():
+    """Ranks that poll in vain are told of; the job ends only where that was asked for."""
+    abort = ["--on-poll-deadlock=abort"]
+    runs = [(m, env, start(m[0], 2, *abort, PLIANT_POLL_DEADLOCK="1", **env))
+            for m in POLLING for env in ({}, {"PLIANT_FAKE_HOSTS": "2"})]
+    runs += [(m, {}, start(m[0], 2, *abort, "--elastic", "1:4", PLIANT_POLL_DEADLOCK="1")) for m in POLLING[:1]]
+    alive = start("poll_slowly", 2, *abort, PLIANT_POLL_DEADLOCK="1", PLIANT_FAKE_HOSTS="2")
+    warned = start("poll_gives_up", 2, PLIANT_POLL_DEADLOCK="1")
+    quiet = start("poll_gives_up", 2, "--on-poll-deadlock=ignore", PLIANT_POLL_DEADLOCK="1")
+    for (name, wanted), env, p in runs:
+        out = p.communicate()[0]
+        for pattern in wanted + [r"^mpiexec: deadlock: for 1 seconds"]:
+            if p.returncode != STATUS or not re.search(pattern, out, re.M):
+                fail(f"{name} {env} ended with {p.returncode}; the report needs {pattern}", out)
+    for what, p, n in (("poll_slowly", alive, 0), ("poll_gives_up", warned, 1), ("an ignored poll", quiet, 0)):
+        out = p.communicate()[0]
+        if p.returncode != 0 or "done" not in out or out.count("looks like a deadlock") != n or \
+                "mpiexec: deadlock" in out:
+            fail(f"{what} ended with {p.returncode}", out)
 
 
 def paused():

@@ -324,6 +324,63 @@ static void paused_rounds(void)
     }
 }
 
+// Polls for a message from the other rank until it comes or the time is over.
+static bool polls(int tag, double seconds)
+{
+    MPI_Request r;
+    int flag = 0;
+    double end = MPI_Wtime() + seconds;
+    MPI_Irecv(&v, 1, MPI_INT, 1 - rank, tag, MPI_COMM_WORLD, &r);
+    while (!flag && MPI_Wtime() < end) {
+        MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+    }
+    if (!flag) {
+        MPI_Cancel(&r);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
+    return flag != 0;
+}
+
+static void both_poll(void)
+{
+    polls(7, 1e9);
+}
+
+static void one_probes(void)
+{
+    if (rank == 0) {
+        for (int flag = 0; !flag;) {
+            MPI_Iprobe(1, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        }
+    } else {
+        recv(0, 5, MPI_COMM_WORLD);
+    }
+}
+
+// It looks like a deadlock until a rank gives up.
+static void poll_gives_up(void)
+{
+    if (rank == 0) {
+        polls(7, 6);
+        send(1, 0, MPI_COMM_WORLD);
+    } else {
+        recv(0, 0, MPI_COMM_WORLD);
+    }
+}
+
+// Messages come, each after a poll that is longer than a deadlock takes to be told in this test.
+static void poll_slowly(void)
+{
+    for (int i = 0; i < 4; i++) {
+        if (rank == i % 2) {
+            usleep(1500000);
+            send(1 - rank, i, MPI_COMM_WORLD);
+        } else if (!polls(i, 60)) {
+            abort();
+        }
+    }
+}
+
 static void work_after_finalize(void)
 {
     if (rank == 0) {
@@ -372,6 +429,10 @@ static const struct {
     { "stopped", stopped },
     { "stopped_asleep", stopped_asleep },
     { "paused_rounds", paused_rounds },
+    { "both_poll", both_poll },
+    { "one_probes", one_probes },
+    { "poll_gives_up", poll_gives_up },
+    { "poll_slowly", poll_slowly },
     { "work_after_finalize", work_after_finalize },
     { "slow_ring", slow_ring },
 };

@@ -68,7 +68,7 @@ static bool is_waiting(const struct pli_node *node, uint32_t row, struct pli_job
     static struct pli_wait_entry e[PLI_WAIT_LIST_MAX]; // the launcher has one thread
     const struct pli_node_row *r = &node->rows[row];
     uint32_t n = pli_wait_list(node, row, e), question = atomic_load(&node->header->question);
-    bool is_polling = n == 1 && e[0].wait->is_polling;
+    bool is_polling = n == 1 && e[0].wait->poll[0] != '\0';
     for (uint32_t i = 0; i < n; i++) {
         const struct pli_node_wait *w = e[i].wait;
         if (atomic_load(&w->what) == PLI_NODE_WAIT_OTHER) {
@@ -177,6 +177,10 @@ static void say_wait(const struct pli_node *node, const struct pli_wait_entry *e
     default:
         snprintf(to, cap, "waits for something of its own program");
         break;
+    }
+    if (w->poll[0] != '\0') {
+        size_t len = strlen(to);
+        snprintf(to + len, cap - len, ", which it polls by %s", w->poll);
     }
 }
 
