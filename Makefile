@@ -4,6 +4,7 @@
 #   make test       every test; T=regex or L=label for some; SANITIZE=address (undefined, thread)
 #   make test-tcp   the MPI tests over TCP alone, and with ranks on three pretended hosts
 #   make test-ucx   the same by UCX, over its TCP; UCX_TLS=... for another way of UCX
+#   make test-check the MPI tests under mpiexec --check, which must find nothing in them; T=regex for some
 #   make test-hosts every MPI test with its ranks on 3 virtual hosts (root), by mpiexec and under a
 #                   Slurm of its own; T=regex for some
 #   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
@@ -89,6 +90,11 @@ test-tcp: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
 	@cd $(BUILD) && PLIANT_NET=tcp ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi -E '$(NEED_SHM)' $(if $(T),-R '$(T)')
 	@cd $(BUILD) && PLIANT_FAKE_HOSTS=3 ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi -LE onehost $(if $(T),-R '$(T)')
+
+test-check: $(BUILD)/CMakeCache.txt
+	@tools/setup/need build test
+	@cmake --build $(BUILD) -j$(JOBS)
+	@cd $(BUILD) && BUILD_DIR=. SOURCE_DIR=.. python3 ../tests/tool/check_own.py '$(or $(T),.)'
 
 test-ucx: $(BUILD)/CMakeCache.txt
 	@tools/setup/need build test

@@ -40,6 +40,16 @@ static void add_edit(const struct pli_option_use *use, struct pli_edits *e, cons
     e->edit[e->n_edit++] = (struct pli_edit){ name, value };
 }
 
+static void take_check(struct pli_option_use *use)
+{
+    if (use->text != NULL && strcmp(use->text, "timing") != 0) {
+        pli_say_bad("--check=%s: there is --check, which looks for mistakes, and --check=timing, "
+                    "which also tells of receives whose match depends on timing",
+                    use->text);
+    }
+    job_of(use)->opt.check = use->text != NULL ? use->text : "";
+}
+
 static void take_profile(struct pli_option_use *use)
 {
     job_of(use)->opt.profile = use->text != NULL ? use->text : "";
@@ -365,6 +375,7 @@ static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
     [PLI_MPIEXEC_HELP] = take_help,
     [PLI_MPIEXEC_HELP_ALL] = take_help_all,
     [PLI_MPIEXEC_HOSTFILE] = take_hostfile,
+    [PLI_MPIEXEC_CHECK] = take_check,
     [PLI_MPIEXEC_PROFILE] = take_profile,
     [PLI_MPIEXEC_HOSTS] = take_hosts,
     [PLI_MPIEXEC_IGNORE] = take_ignore,

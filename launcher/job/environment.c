@@ -76,7 +76,7 @@ static bool is_own(const char *var)
 {
     static const char *const others[] = { "IMPI_SERVER",    "IMPI_CLIENT",    "PMI_FD",
                                           "PMI_PORT",       "PMIX_NAMESPACE", "PMIX_RANK",
-                                          "PLI_TRACE_MODE", "PLI_TOOLS" };
+                                          "PLI_TRACE_MODE", "PLI_TOOLS",      "PLI_CHECK" };
     for (int i = 0; i < N_OWN; i++) {
         const char *name = i < OWN_NUMBERS ? own_names[i] : numbers[i - OWN_NUMBERS].name;
         if (is_named(var, name, strlen(name))) {
@@ -141,6 +141,9 @@ static void set_tools(const struct pli_job *job, struct pli_app *app, int *n)
     if (tools != NULL) {
         set(app, n, "PLI_TOOLS", tools);
     }
+    if (job->opt.check != NULL) {
+        set(app, n, "PLI_CHECK", job->opt.check);
+    }
     if (pli_tool_path_trace(&job->opt, text, sizeof text)) {
         set(app, n, "PLI_TRACE_MODE", text);
     }
@@ -158,7 +161,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
         n_env++;
     }
     // Further: PLIANT_ENDPOINTS, LD_LIBRARY_PATH, what pli_environment_set adds, and the end.
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 8);
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 9);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {

@@ -116,8 +116,9 @@ struct pli_options {
     const char *out_files, *err_files; // patterns of files for the ranks' output; NULL: none
     bool is_output_copied;             // and it is shown too
     bool is_merged;                    // standard error goes where standard output goes
-    const char *profile;      // where the profile goes, "": to standard error; NULL: none is made
-    const char *timeline;     // a file, or NULL
+    const char *check;    // kinds of mistakes that are looked for besides, "": none; NULL: no check
+    const char *profile;  // where the profile goes, "": to standard error; NULL: none is made
+    const char *timeline; // a file, or NULL
     uint32_t timeline_events; // that are kept of a rank, 0: as many as usual
     const char *metrics;      // where Prometheus asks, "HOST:PORT"; NULL: nowhere
     const char *tools;        // libraries that intercept MPI calls, with commas; NULL: none

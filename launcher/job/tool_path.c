@@ -63,18 +63,29 @@ char *pli_tool_path_list(const struct pli_options *opt)
 char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, const char *old)
 {
     char base[3200], *all = NULL;
-    if (tools == NULL && !is_traced(opt)) {
+    bool has_check = opt->check != NULL;
+    if (tools == NULL && !is_traced(opt) && !has_check) {
         return NULL;
+    }
+    if (has_check && (tools != NULL || is_traced(opt))) {
+        pli_say_bad("--check does not work together with --profile, --timeline or --tool: run the "
+                    "program once with each");
     }
     if (!pli_abi_path_base(base, sizeof base)) {
         pli_say_bad("the folder lib/pliant beside this mpiexec, which has the libraries of --tool, "
-                    "--profile and --timeline, is not there: install it as a whole");
+                    "--check, --profile and --timeline, is not there: install it as a whole");
     }
     if (strpbrk(base, ": ") != NULL) {
-        pli_say_bad(
-            "--tool, --profile and --timeline do not work from %s: the loader takes no path "
-            "with a blank or a colon",
-            base);
+        pli_say_bad("--tool, --check, --profile and --timeline do not work from %s: the loader "
+                    "takes no path "
+                    "with a blank or a colon",
+                    base);
+    }
+    if (has_check) {
+        bool is_more = old != NULL && *old != '\0';
+        int len = asprintf(&all, "%s/libpliant_check.so%s%s", base, is_more ? ":" : "",
+                           is_more ? old : "");
+        return pli_say_need(len >= 0 ? all : NULL);
     }
     // The recorder comes first: it sees the calls of the program, and not those of tools.
     int n = asprintf(&all, "%s%s%s%s%s%s%s%s", is_traced(opt) ? base : "",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The libraries that the loader puts between a program and MPI: --tool, --profile, --timeline.
+// The libraries that the loader puts between a program and MPI: --tool, --check, --profile,
+// --timeline.
 #ifndef PLI_LAUNCHER_TOOL_PATH_H
 #define PLI_LAUNCHER_TOOL_PATH_H
 

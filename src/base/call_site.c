@@ -17,7 +17,7 @@ static bool is_layer(const char *path)
     static const char *const names[] = {
         "libpliant_mpifort.so", "libmpi.so.",     "libmpich.so.",       "libmpi_mpifh.so.",
         "libmpi_usempi",        "libmpi_cxx.so.", "libmpichcxx.so.",    "libmpicxx.so.",
-        "libmpichfort.so.",     "libmpifort.so.", "libpliant_trace.so",
+        "libmpichfort.so.",     "libmpifort.so.", "libpliant_trace.so", "libpliant_check.so",
     };
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;

@@ -160,8 +160,9 @@ static void cancels(void)
     }
     // One that was received already cannot.
     if (rank == 0) {
+        int told;
         MPI_Issend(&v, 1, MPI_INT, 1, 80, MPI_COMM_WORLD, &r);
-        MPI_Recv(&v, 1, MPI_INT, 1, 81, MPI_COMM_WORLD, &s);
+        MPI_Recv(&told, 1, MPI_INT, 1, 81, MPI_COMM_WORLD, &s);
         T_EQ(MPI_Cancel(&r), MPI_SUCCESS);
         T_EQ(MPI_Wait(&r, &s), MPI_SUCCESS);
         MPI_Test_cancelled(&s, &flag);

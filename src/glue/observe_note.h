@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the checker of mpiexec --check asks the library: notes that travel beside messages, and what
+// a datatype is made of.
+#ifndef PLI_GLUE_OBSERVE_NOTE_H
+#define PLI_GLUE_OBSERVE_NOTE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PLI_OBSERVE_NOTE = 24 }; // bytes of a note: it fits into one cell
+
+// Notes are sent before the message they belong to, to the same rank, and are found by its tag, or
+// by the number of a collective. False: the peer belongs to another job, or cannot be reached.
+bool pli_observe_note_send(MPI_Comm comm, int dest, int tag, bool is_coll, const void *note);
+
+enum pli_observe_taken {
+    PLI_OBSERVE_NONE,
+    PLI_OBSERVE_TAKEN,
+    PLI_OBSERVE_UNORDERED // taken, but messages may overtake each other: it may be another's
+};
+// Does not wait: what belongs to a message that was received is there.
+enum pli_observe_taken pli_observe_note_take(MPI_Comm comm, int source, int tag, bool is_coll,
+                                             void *note);
+// Waits for it. The rank must be one that sends notes. False: it cannot come.
+bool pli_observe_note_wait(MPI_Comm comm, int source, int tag, void *note);
+// Whether the note of a message that such a receive would take is there.
+bool pli_observe_note_is_here(MPI_Comm comm, int source, int tag);
+// A rank other than `source` whose message, which nobody has received yet, fits the receive; -1:
+// none.
+int pli_observe_note_other(MPI_Comm comm, int tag, int source);
+// Takes a note whose message nobody has received, of any communicator of this endpoint; false: none
+// is left.
+bool pli_observe_note_left(MPI_Comm comm, int *source, int *tag, void *note);
+
+// The numbers that one element of a datatype is made of, in order.
+struct pli_observe_run {
+    uint8_t number; // enum pli_number; 0: bytes, which may be anything
+    int64_t n;
+};
+struct pli_observe_type {
+    int64_t size, n_number, true_lb, true_extent, extent;
+    uint8_t form;  // the predefined type that all of it is, 0: several
+    bool is_dense; // one run of bytes, for any count
+    int n_run;     // -1: more than there was room for
+};
+// False: there is no such datatype, or it is not committed.
+bool pli_observe_note_type(MPI_Datatype type, struct pli_observe_type *out,
+                           struct pli_observe_run *runs, int cap);
+const char *pli_observe_note_form(uint8_t form); // its name
+
+#endif

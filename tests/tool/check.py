@@ -1,0 +1,66 @@
+"""mpiexec --check: every kind of mistake is found, with the lines of both sides, and nothing in a program without any."""
+import os
+import re
+import sys
+
+from lib.launch import BUILD, IS_SANITIZED, Run, check, status
+
+PROBE = os.path.join(BUILD, "tests", "bin", "check_probe")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_probe.c")
+# What the argument of the probe finds, where that is not a sentence of the same name.
+KINDS = ["type", "changed", "freed", "receive-overlap", "send-overlap", "receive-into-send", "sendrecv-overlap", "self", "unsafe",
+         "ready", "unreceived", "collective", "root", "operation", "collective-type", "alias", "unfinished",
+         "request-leak", "file-leak", "race", "thread"]
+LEAKS = ["comm-leak", "group-leak", "datatype-leak", "op-leak", "info-leak", "errhandler-leak", "window-leak"]
+
+
+def line_of(mark):
+    for n, line in enumerate(open(SOURCE, encoding="utf-8"), 1):
+        if re.search(r"// " + re.escape(mark) + "$", line.rstrip()):
+            return f"check_probe.c:{n}"
+    return None
+
+
+def said(r, kind):
+    return [line for line in r.err.splitlines() if line.startswith("check: rank") and line.endswith(f"[{kind}]")]
+
+
+def one(kind, argument=None, option="--check", marks=None):
+    r = Run(option, "-n", 3, PROBE, argument or kind, env={"TMPDIR": os.environ["TMPDIR"]})
+    lines = said(r, kind)
+    check(lines, f"{kind} is not found: {r}")
+    others = [line for line in r.err.splitlines() if line.startswith("check: ") and line not in lines]
+    check(not others or argument == "leaks", f"{kind}: besides {others}")
+    for place in filter(None, map(line_of, marks or (f"here: {kind}", f"there: {kind}"))):
+        check(any(place + end in line for line in lines for end in " :;,"), f"{kind} names {place}: {lines}")
+    return r
+
+
+def main():
+    r = Run("--check", "-n", 3, PROBE, "fine")
+    check(r.rc == 0 and r.err == "", r)
+    r = Run("--check=timing", "-n", 1, PROBE, "fine")
+    check(r.rc == 0 and r.err == "", r)
+    for kind in KINDS:
+        if not (kind == "freed" and IS_SANITIZED):  # the sanitizer has its own free
+            one(kind)
+    one("amount")
+    for kind in LEAKS:
+        one(kind, "leaks")
+    one("type", "type_struct", marks=("here: type_struct", "there: type_struct"))
+    one("race", "own-race", marks=("here: own-race", "there: own-race"))
+    one("timing", option="--check=timing")
+    r = Run("-n", 3, PROBE, "type")
+    check("check:" not in r.err, r)
+    r = Run("--check=nonsense", "-n", 1, PROBE)
+    check(r.rc != 0 and "--check=nonsense: there is --check" in r.words, r)
+    r = Run("--check", "--profile", "-n", 1, PROBE)
+    check(r.rc != 0 and "--check does not work together with" in r.words, r)
+    # On three pretended hosts, the notes go over TCP.
+    r = Run("--check", "-n", 3, PROBE, "type", env={"PLIANT_FAKE_HOSTS": "3"})
+    check(said(r, "type"), r)
+    sys.exit(status())
+
+
+if __name__ == "__main__":
+    main()

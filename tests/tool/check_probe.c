@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One mistake for each kind that mpiexec --check finds; the argument names it.
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, numbers[4096];
+static double reals[64];
+static MPI_Comm world;
+static const char *what;
+static volatile int n_done; // counted behind calls, so that none of them is a jump
+
+static int is(const char *name)
+{
+    return strcmp(what, name) == 0;
+}
+
+static void type(void)
+{
+    if (rank == 0) {
+        MPI_Send(numbers, 4, MPI_INT, 1, 5, world); // there: type
+    } else if (rank == 1) {
+        MPI_Recv(reals, 4, MPI_FLOAT, 0, 5, world, MPI_STATUS_IGNORE); // here: type
+    }
+    n_done++;
+}
+
+// A struct of int and double received as two ints and a float, by requests completed the wrong way
+// around.
+static void type_struct(void)
+{
+    MPI_Datatype pair;
+    int lengths[2] = { 1, 1 };
+    MPI_Aint places[2] = { 0, 8 };
+    MPI_Datatype types[2] = { MPI_INT, MPI_DOUBLE };
+    MPI_Request requests[2];
+    MPI_Type_create_struct(2, lengths, places, types, &pair);
+    MPI_Type_commit(&pair);
+    if (rank == 0) {
+        MPI_Send(numbers, 3, MPI_INT, 1, 7, world);
+        MPI_Send(reals, 1, pair, 1, 7, world); // there: type_struct
+    } else if (rank == 1) {
+        MPI_Irecv(numbers, 3, MPI_INT, MPI_ANY_SOURCE, 7, world, &requests[0]);
+        MPI_Irecv(numbers + 8, 6, MPI_INT, 0, 7, world, &requests[1]); // here: type_struct
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    }
+    MPI_Type_free(&pair);
+    n_done++;
+}
+
+static void changed(void)
+{
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Issend(numbers, 4, MPI_INT, 1, 0, world, &request); // here: changed
+        numbers[1] = 7;
+        MPI_Barrier(world);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); // there: changed
+    } else {
+        MPI_Barrier(world);
+        if (rank == 1) {
+            MPI_Recv(numbers, 4, MPI_INT, 0, 0, world, MPI_STATUS_IGNORE);
+        }
+    }
+    n_done++;
+}
+
+static void freed(void)
+{
+    MPI_Request request;
+    if (rank == 0) {
+        int *p = calloc(64, sizeof *p);
+        MPI_Irecv(p, 64, MPI_INT, 1, 0, world, &request); // there: freed
+        free(p);                                          // here: freed
+        MPI_Cancel(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    n_done++;
+}
+
+static void overlap(void)
+{
+    MPI_Request r[2];
+    MPI_Irecv(numbers, 8, MPI_INT, rank, 1, world, &r[0]); // there: receive-overlap
+    if (is("receive-overlap")) {
+        MPI_Irecv(numbers + 4, 8, MPI_INT, rank, 2, world, &r[1]); // here: receive-overlap
+    } else {
+        MPI_Isend(numbers + 4, 2, MPI_INT, MPI_PROC_NULL, 2, world, &r[1]); // here: send-overlap
+    }
+    MPI_Cancel(&r[0]);
+    if (is("receive-overlap")) {
+        MPI_Cancel(&r[1]);
+    }
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    n_done++;
+}
+
+static void receive_into_send(void)
+{
+    MPI_Request r[2];
+    if (rank == 0) {
+        MPI_Issend(numbers, 4, MPI_INT, 1, 1, world, &r[0]); // there: receive-into-send
+        MPI_Irecv(numbers, 4, MPI_INT, 1, 2, world, &r[1]);  // here: receive-into-send
+        MPI_Cancel(&r[1]);
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    } else if (rank == 1) {
+        MPI_Recv(numbers, 4, MPI_INT, 0, 1, world, MPI_STATUS_IGNORE);
+    }
+    n_done++;
+}
+
+static void sendrecv_overlap(void)
+{
+    int *to = numbers + 4, n = 8;
+    MPI_Datatype t = MPI_INT;
+    MPI_Status s;
+    MPI_Sendrecv(numbers, n, t, rank, 0, to, n, t, rank, 0, world, &s); // here: sendrecv-overlap
+    n_done++;
+}
+
+static void self(void)
+{
+    MPI_Send(numbers, 1, MPI_INT, rank, 0, world); // here: self
+    MPI_Recv(numbers, 1, MPI_INT, rank, 0, world, MPI_STATUS_IGNORE);
+    n_done++;
+}
+
+static void unsafe(void)
+{
+    if (rank < 2) {
+        MPI_Send(numbers, 1, MPI_INT, 1 - rank, 0, world);                    // there: unsafe
+        MPI_Recv(numbers, 1, MPI_INT, 1 - rank, 0, world, MPI_STATUS_IGNORE); // here: unsafe
+    }
+    n_done++;
+}
+
+static void ready(void)
+{
+    if (rank == 0) {
+        MPI_Rsend(numbers, 1, MPI_INT, 1, 3, world); // there: ready
+        MPI_Send(numbers, 1, MPI_INT, 1, 4, world);
+    } else if (rank == 1) {
+        MPI_Recv(numbers, 1, MPI_INT, 0, 4, world, MPI_STATUS_IGNORE);
+        MPI_Recv(numbers, 1, MPI_INT, 0, 3, world, MPI_STATUS_IGNORE); // here: ready
+    }
+    n_done++;
+}
+
+static void unreceived(void)
+{
+    if (rank == 0) {
+        MPI_Send(numbers, 1, MPI_INT, 1, 3, world); // there: unreceived
+        MPI_Send(numbers, 1, MPI_INT, 1, 4, world);
+    } else if (rank == 1) {
+        MPI_Recv(numbers, 1, MPI_INT, 0, 4, world, MPI_STATUS_IGNORE);
+    }
+    n_done++;
+}
+
+static void timing(void)
+{
+    if (rank > 0) {
+        MPI_Send(numbers, 1, MPI_INT, 0, 3, world); // there: timing
+    }
+    MPI_Barrier(world);
+    for (int i = 1; rank == 0 && i < size; i++) {
+        MPI_Recv(numbers, 1, MPI_INT, MPI_ANY_SOURCE, 3, world, MPI_STATUS_IGNORE); // here: timing
+    }
+    n_done++;
+}
+
+static void collective(void)
+{
+    if (is("collective") && rank == 0) {
+        MPI_Scan(MPI_IN_PLACE, numbers, 1, MPI_INT, MPI_SUM, world); // there: collective
+    } else if (is("collective")) {
+        MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, numbers, 1, MPI_INT, world); // here: collective
+    } else if (is("root")) {
+        MPI_Bcast(numbers, 1, MPI_INT, rank == 0 ? 0 : 1, world); // here: root
+    } else if (is("operation")) {
+        MPI_Op op = rank == 0 ? MPI_SUM : MPI_MAX;
+        MPI_Allreduce(MPI_IN_PLACE, numbers, 1, MPI_INT, op, world); // here: operation
+    } else if (is("amount")) {
+        int n = rank == 0 ? 1 : 2;
+        MPI_Exscan(MPI_IN_PLACE, numbers, n, MPI_INT, MPI_SUM, world); // here: amount
+    } else {
+        MPI_Datatype t = rank == 0 ? MPI_INT : MPI_FLOAT;
+        MPI_Bcast(numbers, 1, t, 0, world); // here: collective-type
+    }
+    n_done++;
+}
+
+static void alias(void)
+{
+    int out[8] = { 0 };
+    MPI_Allreduce(out, out + 2, 4, MPI_INT, MPI_SUM, world); // here: alias
+    n_done++;
+}
+
+static void unfinished(void)
+{
+    MPI_Request request;
+    MPI_Irecv(numbers, 1, MPI_INT, rank, 99, world, &request); // here: unfinished
+    n_done++;
+}
+
+static void request_leak(void)
+{
+    MPI_Request request;
+    MPI_Recv_init(numbers, 1, MPI_INT, rank, 99, world, &request); // here: request-leak
+    n_done++;
+}
+
+static void add(void *in, void *inout, int *n, MPI_Datatype *t)
+{
+    (void)in;
+    (void)inout;
+    (void)n;
+    (void)t;
+}
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+}
+
+static void leaks(void)
+{
+    MPI_Comm comm;
+    MPI_Group group;
+    MPI_Datatype datatype;
+    MPI_Op op;
+    MPI_Info info;
+    MPI_Errhandler handler;
+    MPI_Win win;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);                         // here: comm-leak
+    MPI_Comm_group(world, &group);                              // here: group-leak
+    MPI_Type_contiguous(3, MPI_INT, &datatype);                 // here: datatype-leak
+    MPI_Op_create(add, 1, &op);                                 // here: op-leak
+    MPI_Info_create(&info);                                     // here: info-leak
+    MPI_Comm_create_errhandler(on_error, &handler);             // here: errhandler-leak
+    MPI_Win_create(numbers, 64, 1, MPI_INFO_NULL, world, &win); // here: window-leak
+    n_done++;
+}
+
+static void file_leak(void)
+{
+    MPI_File file;
+    char name[256];
+    snprintf(name, sizeof name, "%s/check_probe.%d", getenv("TMPDIR"), rank);
+    int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    MPI_Comm alone = MPI_COMM_SELF;
+    int err = MPI_File_open(alone, name, mode, MPI_INFO_NULL, &file); // here: file-leak
+    if (err != MPI_SUCCESS) {
+        fprintf(stderr, "no file %s\n", name);
+    }
+    n_done++;
+}
+
+static void race(void)
+{
+    MPI_Win win;
+    int value = rank;
+    MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, world, &win);
+    MPI_Win_fence(0, win);
+    MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win); // here: race
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+    n_done++;
+}
+
+static void own_race(void)
+{
+    MPI_Win win;
+    int value = rank, got;
+    MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, world, &win);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win); // here: own-race
+    MPI_Get(&got, 1, MPI_INT, 0, 3, 1, MPI_INT, win);   // there: own-race
+    MPI_Win_unlock(0, win);
+    MPI_Win_free(&win);
+    n_done++;
+}
+
+static void *call_mpi(void *arg)
+{
+    int flag;
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, world, &flag, MPI_STATUS_IGNORE); // here: thread
+    return arg;
+}
+
+static void thread(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, call_mpi, NULL);
+    pthread_join(t, NULL);
+    n_done++;
+}
+
+// None of this is a mistake.
+static void fine(void)
+{
+    MPI_Request r[4];
+    MPI_Status statuses[4];
+    MPI_Datatype column;
+    int next = (rank + 1) % size, before = (rank + size - 1) % size, n;
+    MPI_Type_vector(4, 1, 4, MPI_INT, &column);
+    MPI_Type_commit(&column);
+    MPI_Irecv(numbers + 100, 8, MPI_INT, before, 1, world, &r[0]);
+    MPI_Irecv(numbers + 200, 1, column, MPI_ANY_SOURCE, 2, world, &r[1]);
+    MPI_Isend(numbers, 1, column, next, 1, world, &r[2]);
+    MPI_Isend(numbers, 4, MPI_INT, next, 2, world, &r[3]);
+    MPI_Waitall(4, r, statuses);
+    MPI_Get_count(&statuses[0], MPI_INT, &n);
+    MPI_Type_free(&column);
+    MPI_Sendrecv_replace(numbers, 4, MPI_INT, next, 3, before, 3, world, MPI_STATUS_IGNORE);
+    MPI_Send_init(numbers, 4, MPI_INT, next, 4, world, &r[0]);
+    MPI_Recv_init(numbers + 50, 4, MPI_INT, before, 4, world, &r[1]);
+    for (int i = 0; i < 3; i++) {
+        MPI_Startall(2, r);
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+        numbers[0]++;
+    }
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+    MPI_Ibarrier(world, &r[0]);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    MPI_Gather(numbers, 1, MPI_INT, numbers + 300, 1, MPI_INT, 0, world);
+    MPI_Scatter(numbers + 300, 2, MPI_INT, numbers + 400, 2, MPI_INT, size - 1, world);
+    MPI_Send(numbers, 16, MPI_BYTE, MPI_PROC_NULL, 0, world);
+    n == 4 ? (void)0 : MPI_Abort(world, 3);
+    n_done++;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } kinds[] = {
+        { "type", type },
+        { "type_struct", type_struct },
+        { "changed", changed },
+        { "freed", freed },
+        { "receive-overlap", overlap },
+        { "send-overlap", overlap },
+        { "receive-into-send", receive_into_send },
+        { "sendrecv-overlap", sendrecv_overlap },
+        { "self", self },
+        { "unsafe", unsafe },
+        { "ready", ready },
+        { "unreceived", unreceived },
+        { "timing", timing },
+        { "collective", collective },
+        { "root", collective },
+        { "operation", collective },
+        { "amount", collective },
+        { "collective-type", collective },
+        { "alias", alias },
+        { "unfinished", unfinished },
+        { "request-leak", request_leak },
+        { "leaks", leaks },
+        { "file-leak", file_leak },
+        { "race", race },
+        { "own-race", own_race },
+        { "thread", thread },
+        { "fine", fine },
+    };
+    what = argc > 1 ? argv[1] : "fine";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_dup(MPI_COMM_WORLD, &world);
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (is(kinds[i].name)) {
+            kinds[i].run();
+        }
+    }
+    MPI_Comm_free(&world);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds the functions behind the wrappers of --check, tells calls of the program from those inside
+// other calls, and leads each to what looks at its kind.
+#include "trace/check.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+void *pli_check_next[PLI_CHECK_N_SYM], *pli_check_next_std[PLI_CHECK_N_SYM];
+
+#define PLI_CHECK_FN(name, text, kind) { text, PLI_CHECK_##kind },
+static const struct {
+    const char *name;
+    enum pli_check_class kind;
+} functions[PLI_CHECK_N_FN] = {
+#include "trace/check_functions.def"
+};
+#undef PLI_CHECK_FN
+#define PLI_CHECK_FN(name, text, kind)
+#define PLI_CHECK_SYM(name, text) text,
+static const char *const symbols[PLI_CHECK_N_SYM] = {
+#include "trace/check_functions.def"
+};
+#undef PLI_CHECK_FN
+#undef PLI_CHECK_SYM
+
+static struct {
+    pthread_once_t once;
+    bool is_on, is_foreign;
+    uintptr_t fortran, fortran_end;
+    int level; // of threads that MPI_Init gave; MPI_THREAD_MULTIPLE where there are sessions
+    pthread_t main_thread;
+    _Atomic int n_inside;  // threads inside MPI
+    pthread_mutex_t mutex; // recursive: what is freed while it is held comes here, too
+} state = { .once = PTHREAD_ONCE_INIT,
+            .level = MPI_THREAD_MULTIPLE,
+            .mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP };
+
+static __thread int depth __attribute__((tls_model("initial-exec")));
+static __thread void *outer_site __attribute__((tls_model("initial-exec")));
+
+static int find_fortran(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    if (strstr(info->dlpi_name, "/libpliant_mpifort.so") == NULL) {
+        return 0;
+    }
+    state.fortran = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t end = info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && end > state.fortran_end) {
+            state.fortran_end = end; // a distance from the start
+        }
+    }
+    return 1;
+}
+
+struct pli_check_library pli_check_lib;
+
+static bool find_library(void *library)
+{
+    static const char *const names[] = {
+        "pli_observe_get_process", "pli_observe_get_comm",  "pli_observe_note_send",
+        "pli_observe_note_take",   "pli_observe_note_wait", "pli_observe_note_is_here",
+        "pli_observe_note_other",  "pli_observe_note_left", "pli_observe_note_type",
+        "pli_observe_note_form",   "PMPI_Comm_rank",        "PMPI_Comm_size",
+        "PMPI_Comm_test_inter",    "PMPI_Iprobe",           "PMPI_Query_thread",
+    };
+    void *found[sizeof names / sizeof names[0]];
+    bool is_complete = library != NULL;
+    _Static_assert(sizeof found == sizeof pli_check_lib, "a name for each function");
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && is_complete; i++) {
+        found[i] = dlsym(library, names[i]);
+        is_complete = found[i] != NULL;
+    }
+    if (is_complete) {
+        memcpy(&pli_check_lib, found, sizeof found);
+    }
+    return is_complete;
+}
+
+static void prepare(void)
+{
+    char text[128];
+    void *library = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    state.is_on = find_library(library);
+    // A program of another ABI calls a library of ours that has the names of that MPI.
+    state.is_foreign = state.is_on && (dlopen("libmpi.so.12", RTLD_LAZY | RTLD_NOLOAD) != NULL ||
+                                       dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) != NULL);
+    for (int i = 0; i < PLI_CHECK_N_SYM; i++) {
+        snprintf(text, sizeof text, "P%s", symbols[i]);
+        pli_check_next_std[i] = library != NULL ? dlsym(library, text) : NULL;
+        pli_check_next[i] = state.is_foreign  ? dlsym(RTLD_NEXT, symbols[i])
+                            : library != NULL ? pli_check_next_std[i]
+                                              : dlsym(RTLD_NEXT, text);
+    }
+    state.main_thread = pthread_self();
+    dl_iterate_phdr(find_fortran, NULL);
+}
+
+bool pli_check_enter(void **site, void *frame, bool is_std)
+{
+    pthread_once(&state.once, prepare);
+    if (!state.is_on) {
+        return false;
+    }
+    if (state.is_foreign && !is_std) {
+        outer_site = *site;
+        return false;
+    }
+    if (is_std && outer_site != NULL) {
+        *site = outer_site;
+        outer_site = NULL;
+    } else if ((uintptr_t)*site - state.fortran < state.fortran_end) {
+        void *const *up = *(void **)frame;
+        *site = up[1];
+    }
+    return true;
+}
+
+bool pli_check_has_threads(void)
+{
+    return state.level == MPI_THREAD_MULTIPLE;
+}
+
+void pli_check_lock(void)
+{
+    if (state.level == MPI_THREAD_MULTIPLE) {
+        pthread_mutex_lock(&state.mutex);
+    }
+}
+
+bool pli_check_try_lock(void)
+{
+    return state.level != MPI_THREAD_MULTIPLE || pthread_mutex_trylock(&state.mutex) == 0;
+}
+
+void pli_check_unlock(void)
+{
+    if (state.level == MPI_THREAD_MULTIPLE) {
+        pthread_mutex_unlock(&state.mutex);
+    }
+}
+
+const char *pli_check_name(enum pli_check_fn function)
+{
+    return function < PLI_CHECK_N_FN ? functions[function].name : "an MPI function";
+}
+
+// Threads may call MPI as far as MPI_Init_thread has said.
+static void check_threads(const struct pli_check_call *call, int n)
+{
+    if (state.level < MPI_THREAD_SERIALIZED && !pthread_equal(pthread_self(), state.main_thread)) {
+        pli_check_say("thread", call->site, 0,
+                      "%s at %s is called by a thread that did not initialize MPI, but the program "
+                      "has %s; ask for MPI_THREAD_MULTIPLE in MPI_Init_thread",
+                      pli_check_name(call->function), pli_check_line_of(call->site),
+                      state.level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE"
+                                                       : "MPI_THREAD_FUNNELED");
+    } else if (state.level == MPI_THREAD_SERIALIZED && n > 1) {
+        pli_check_say("threads-at-once", call->site, 0,
+                      "%s at %s is called while another thread is inside MPI, but the program has "
+                      "MPI_THREAD_SERIALIZED; ask for MPI_THREAD_MULTIPLE, or let one thread in at "
+                      "a time",
+                      pli_check_name(call->function), pli_check_line_of(call->site));
+    }
+}
+
+static bool has_data(const struct pli_check_call *call)
+{
+    return call->comm != NULL && call->comm != MPI_COMM_NULL;
+}
+
+void pli_check_begin(struct pli_check_call *call)
+{
+    call->is_outer = depth++ == 0;
+    call->message_before = call->message != NULL ? *call->message : MPI_MESSAGE_NULL;
+    enum pli_check_class kind = functions[call->function].kind;
+    bool is_message = kind == PLI_CHECK_SEND || kind == PLI_CHECK_RECV || kind == PLI_CHECK_BOTH;
+    if (!call->is_outer && !is_message) {
+        return;
+    }
+    int n = atomic_fetch_add(&state.n_inside, 1) + 1;
+    if (state.level != MPI_THREAD_MULTIPLE && kind != PLI_CHECK_LIFE) {
+        check_threads(call, n);
+    }
+    if (is_message) {
+        if (has_data(call)) {
+            pli_check_p2p_begin(call, kind != PLI_CHECK_RECV, kind != PLI_CHECK_SEND);
+        }
+    } else if (kind == PLI_CHECK_COLL && has_data(call)) {
+        pli_check_coll_begin(call);
+    } else if (kind == PLI_CHECK_RMA) {
+        pli_check_rma_begin(call);
+    } else if (call->comm_freed != NULL) {
+        pli_check_lock();
+        pli_check_p2p_comm_end(*call->comm_freed);
+        pli_check_unlock();
+    } else if (call->function == PLI_CHECK_FN_Finalize) {
+        pli_check_comm_each(NULL);
+        pli_check_p2p_finalize();
+        pli_check_request_finalize();
+    }
+}
+
+static void after_life(const struct pli_check_call *call, int err)
+{
+    if (call->function == PLI_CHECK_FN_Finalize) {
+        pli_check_object_finalize();
+    } else if (err == MPI_SUCCESS) {
+        state.main_thread = pthread_self();
+        pli_check_lib.query_thread(&state.level);
+    }
+}
+
+int pli_check_end(struct pli_check_call *call, int err)
+{
+    enum pli_check_class kind = functions[call->function].kind;
+    bool is_message = kind == PLI_CHECK_SEND || kind == PLI_CHECK_RECV || kind == PLI_CHECK_BOTH;
+    if (!call->is_outer && !is_message) {
+        depth--;
+        return err;
+    }
+    if (is_message) {
+        if (has_data(call)) {
+            pli_check_p2p_end(call, err, kind != PLI_CHECK_RECV, kind != PLI_CHECK_SEND);
+        }
+    } else if (kind == PLI_CHECK_PROBE) {
+        pli_check_p2p_probe(call, err);
+    } else if (kind == PLI_CHECK_RMA) {
+        pli_check_rma(call, err);
+    } else if (kind == PLI_CHECK_LIFE) {
+        after_life(call, err);
+    } else if (kind == PLI_CHECK_COLL && call->request != NULL && err == MPI_SUCCESS) {
+        pli_check_lock();
+        pli_check_request_keep(call, false, false, false);
+        pli_check_unlock();
+    } else if (call->function == PLI_CHECK_FN_Session_init) {
+        state.level = MPI_THREAD_MULTIPLE;
+    } else if (call->function == PLI_CHECK_FN_Type_free) {
+        pli_check_type_forget();
+    }
+    depth--;
+    atomic_fetch_sub(&state.n_inside, 1);
+    return err;
+}

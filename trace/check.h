@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The checker of mpiexec --check: what its wrappers call around each MPI call.
+#ifndef PLI_TRACE_CHECK_H
+#define PLI_TRACE_CHECK_H
+
+#include "glue/observe.h"
+#include "glue/observe_note.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLI_CHECK_FN(name, text, kind) PLI_CHECK_FN_##name,
+enum pli_check_fn {
+#include "trace/check_functions.def"
+    PLI_CHECK_N_FN
+};
+#undef PLI_CHECK_FN
+#define PLI_CHECK_FN(name, text, kind)
+#define PLI_CHECK_SYM(name, text) PLI_CHECK_SYM_##name,
+enum pli_check_sym {
+#include "trace/check_functions.def"
+    PLI_CHECK_N_SYM
+};
+#undef PLI_CHECK_FN
+#undef PLI_CHECK_SYM
+
+enum pli_check_class {
+    PLI_CHECK_SEND,
+    PLI_CHECK_RECV,
+    PLI_CHECK_BOTH,
+    PLI_CHECK_PROBE,
+    PLI_CHECK_COLL,
+    PLI_CHECK_RMA,
+    PLI_CHECK_LIFE,
+    PLI_CHECK_OTHER
+};
+
+// One call: what its arguments mean. A buffer without a datatype is not looked at.
+struct pli_check_call {
+    enum pli_check_fn function;
+    void *site;
+    MPI_Comm comm; // NULL: none
+    MPI_Win win;
+    const void *sendbuf;
+    MPI_Count sendcount;
+    MPI_Datatype sendtype;
+    void *recvbuf;
+    MPI_Count recvcount;
+    MPI_Datatype recvtype;
+    int dest, source, sendtag, recvtag, root;
+    MPI_Op op;
+    MPI_Request *request;
+    MPI_Status *status;
+    const int *flag;
+    MPI_Message *message;
+    MPI_Message message_before; // what *message was
+    int target_rank, unit;
+    MPI_Comm *comm_freed;
+    MPI_Win *win_made; // of a call that makes or frees a window
+    MPI_Aint target_disp;
+    MPI_Count target_count;
+    MPI_Datatype target_type;
+    // What was found out before the call.
+    bool is_outer; // not made by the library or a callback inside another call
+    struct pli_check_posted *posted;
+    uint64_t sum;
+};
+
+enum { PLI_CHECK_SAY = 512 };
+
+// What the library answers; the checker is not linked with it.
+extern struct pli_check_library {
+    bool (*get_process)(struct pli_observe_process *out);
+    bool (*get_comm)(MPI_Comm comm, struct pli_observe_comm *out);
+    bool (*send)(MPI_Comm comm, int dest, int tag, bool is_coll, const void *note);
+    enum pli_observe_taken (*take)(MPI_Comm comm, int source, int tag, bool is_coll, void *note);
+    bool (*wait)(MPI_Comm comm, int source, int tag, void *note);
+    bool (*is_here)(MPI_Comm comm, int source, int tag);
+    int (*other)(MPI_Comm comm, int tag, int source);
+    bool (*left)(MPI_Comm comm, int *source, int *tag, void *note);
+    bool (*type)(MPI_Datatype type, struct pli_observe_type *out, struct pli_observe_run *runs,
+                 int cap);
+    const char *(*form)(uint8_t form);
+    int (*comm_rank)(MPI_Comm comm, int *rank);
+    int (*comm_size)(MPI_Comm comm, int *size);
+    int (*test_inter)(MPI_Comm comm, int *flag);
+    int (*iprobe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
+    int (*query_thread)(int *level);
+} pli_check_lib;
+extern void *pli_check_next[PLI_CHECK_N_SYM], *pli_check_next_std[PLI_CHECK_N_SYM];
+
+// False: the call is passed on as it is. Otherwise pli_check_begin and pli_check_end follow.
+bool pli_check_enter(void **site, void *frame, bool is_std);
+void pli_check_begin(struct pli_check_call *call);
+int pli_check_end(struct pli_check_call *call, int err);
+
+// One lock for all that the checker keeps; taken only where the program may have several threads.
+void pli_check_lock(void);
+bool pli_check_try_lock(void); // false: another thread has it
+bool pli_check_has_threads(void);
+void pli_check_unlock(void);
+
+// Ends with: 0 for this process alone. Prints the sentence once for each kind and pair of lines.
+void pli_check_say(const char *kind, const void *site, uint64_t other, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+// A place as it travels: which file, and how far from its start. Its text: "solver.c:12".
+uint64_t pli_check_place(const void *site);
+const char *pli_check_line(uint64_t place);
+const char *pli_check_line_of(const void *site);
+const char *pli_check_name(enum pli_check_fn function); // "MPI_Send"
+bool pli_check_wants(const char *kind);                 // kinds that are looked for only when asked
+
+// What a message is made of.
+struct pli_check_signature {
+    int64_t n;     // numbers
+    uint32_t hash; // 0: it has bytes, which fit anything, or is not known
+    uint8_t form;
+};
+struct pli_check_type {
+    MPI_Datatype handle;
+    bool is_found, is_known, has_bytes;
+    uint64_t mul, add; // what one element does to a hash
+    struct pli_observe_type it;
+    int n_run;
+    struct pli_observe_run runs[64];
+};
+const struct pli_check_type *pli_check_type_of(MPI_Datatype handle); // NULL: not known
+void pli_check_type_forget(void);                                    // a datatype was freed
+struct pli_check_signature pli_check_sign(MPI_Count count, MPI_Datatype type);
+// The hash of the first n numbers.
+uint32_t pli_check_sign_first(MPI_Datatype type, int64_t n);
+// The bytes that `count` elements lie in, where they have no holes; false: they have, or are none.
+bool pli_check_range(const void *buf, MPI_Count count, MPI_Datatype type, const char **begin,
+                     size_t *n);
+uint64_t pli_check_sum(const char *p, size_t n);
+const char *pli_check_say_data(int64_t n, uint8_t form, char *to, size_t cap);
+
+// A communicator of one endpoint.
+struct pli_check_peer {
+    uint32_t n_sent, n_free_sent, n_received; // n_free_sent: those that did not wait
+    bool has_notes;                           // one came: it is checked too
+};
+struct pli_check_comm {
+    struct pli_check_comm *next;
+    struct pli_observe_comm it;
+    MPI_Comm handle;
+    int rank, size;
+    bool is_inter, is_lost; // is_lost: notes and messages no longer belong together
+    uint32_t n_coll;
+    struct pli_check_peer *peers;
+    struct pli_check_posted *first, *last;
+    struct pli_check_waiting *waiting; // collectives whose other side is not known yet
+};
+struct pli_check_comm *pli_check_comm_of(MPI_Comm comm); // NULL: not known. Context: locked
+void pli_check_comm_each(void (*fn)(struct pli_check_comm *c));
+
+// A receive, in the order in which they were posted.
+struct pli_check_posted {
+    struct pli_check_posted *next;
+    void *site;
+    enum pli_check_fn function;
+    int source, tag;
+    MPI_Count count;
+    MPI_Datatype type;
+    uint32_t n_sent; // to the source, when it was posted
+    bool is_done, is_blocking, was_here, is_truncated;
+    bool has_note; // it was received before the message
+    unsigned char note[PLI_OBSERVE_NOTE];
+    int from, with_tag;
+};
+void pli_check_p2p_begin(struct pli_check_call *call, bool has_send, bool has_recv);
+void pli_check_p2p_end(struct pli_check_call *call, int err, bool has_send, bool has_recv);
+void pli_check_p2p_probe(struct pli_check_call *call, int err);
+void pli_check_p2p_received(MPI_Comm comm, struct pli_check_posted *p, const MPI_Status *status,
+                            int err);
+void pli_check_p2p_comm_end(MPI_Comm comm);
+void pli_check_p2p_finalize(void);
+
+// Requests.
+struct pli_check_request {
+    struct pli_check_request *next;          // of the same hash
+    struct pli_check_request *older, *newer; // among those under way
+    MPI_Request handle;
+    enum pli_check_fn function;
+    void *site;
+    MPI_Comm comm;
+    bool is_persistent, is_active, is_recv, is_send;
+    const char *begin;
+    size_t n;
+    uint64_t sum;
+    struct pli_check_posted *posted;
+    struct pli_check_call call; // persistent: what is begun each time
+};
+void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_recv,
+                            bool is_persistent);
+void pli_check_request_overlap(const struct pli_check_call *call, const char *begin, size_t n,
+                               bool is_recv);
+void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *how);
+void pli_check_request_finalize(void);
+extern _Atomic int pli_check_n_active;
+
+void pli_check_coll_begin(struct pli_check_call *call);
+void pli_check_coll_drain(struct pli_check_comm *c, bool is_last);
+void pli_check_rma_begin(struct pli_check_call *call);
+void pli_check_rma(struct pli_check_call *call, int err);
+
+// Handles that the program must free.
+enum pli_check_kind {
+    PLI_CHECK_COMM,
+    PLI_CHECK_GROUP,
+    PLI_CHECK_DATATYPE,
+    PLI_CHECK_OP,
+    PLI_CHECK_INFO,
+    PLI_CHECK_ERRHANDLER,
+    PLI_CHECK_WIN,
+    PLI_CHECK_FILE,
+    PLI_CHECK_N_KIND
+};
+void pli_check_object_made(enum pli_check_kind kind, const void *handle, const void *site,
+                           enum pli_check_fn function);
+void pli_check_object_freed(enum pli_check_kind kind, const void *handle);
+void pli_check_object_finalize(void);
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handles that the program made and must free; and memory that is freed while a request uses it.
+#include "trace/check.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { N_BUCKET = 256 };
+
+struct object {
+    struct object *next;
+    enum pli_check_kind kind;
+    enum pli_check_fn function;
+    const void *handle, *site;
+    int n; // how often it was handed out
+};
+
+static struct object *buckets[N_BUCKET];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static struct object **slot(enum pli_check_kind kind, const void *handle)
+{
+    uint64_t h = ((uintptr_t)handle ^ (uint64_t)kind << 56) * 0x9e3779b97f4a7c15u;
+    struct object **at = &buckets[(h >> 40) % N_BUCKET];
+    while (*at != NULL && ((*at)->handle != handle || (*at)->kind != kind)) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+void pli_check_object_made(enum pli_check_kind kind, const void *handle, const void *site,
+                           enum pli_check_fn function)
+{
+    if ((uintptr_t)handle < 0x1000) { // predefined, or null
+        return;
+    }
+    pthread_mutex_lock(&mutex);
+    struct object **at = slot(kind, handle);
+    if (*at == NULL && (*at = calloc(1, sizeof **at)) != NULL) {
+        (*at)->kind = kind;
+        (*at)->handle = handle;
+    }
+    if (*at != NULL) {
+        (*at)->site = site;
+        (*at)->function = function;
+        (*at)->n++;
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void pli_check_object_freed(enum pli_check_kind kind, const void *handle)
+{
+    pthread_mutex_lock(&mutex);
+    struct object **at = slot(kind, handle), *o = *at;
+    if (o != NULL && --o->n == 0) {
+        *at = o->next;
+        free(o);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void pli_check_object_finalize(void)
+{
+    static const struct {
+        const char *kind, *noun, *call;
+    } words[PLI_CHECK_N_KIND] = {
+        [PLI_CHECK_COMM] = { "comm-leak", "communicator", "MPI_Comm_free" },
+        [PLI_CHECK_GROUP] = { "group-leak", "group", "MPI_Group_free" },
+        [PLI_CHECK_DATATYPE] = { "datatype-leak", "datatype", "MPI_Type_free" },
+        [PLI_CHECK_OP] = { "op-leak", "operation", "MPI_Op_free" },
+        [PLI_CHECK_INFO] = { "info-leak", "info object", "MPI_Info_free" },
+        [PLI_CHECK_ERRHANDLER] = { "errhandler-leak", "error handler", "MPI_Errhandler_free" },
+        [PLI_CHECK_WIN] = { "window-leak", "window", "MPI_Win_free" },
+        [PLI_CHECK_FILE] = { "file-leak", "file", "MPI_File_close" },
+    };
+    for (int i = 0; i < N_BUCKET; i++) {
+        struct object *o = buckets[i];
+        while (o != NULL) {
+            struct object *next = o->next;
+            pli_check_say(words[o->kind].kind, o->site, 0,
+                          "the %s that %s at %s made was never freed; call %s", words[o->kind].noun,
+                          pli_check_name(o->function), pli_check_line_of(o->site),
+                          words[o->kind].call);
+            free(o);
+            o = next;
+        }
+        buckets[i] = NULL;
+    }
+}
+
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ && defined __GLIBC__
+void __libc_free(void *p);
+void free(void *p)
+{
+    if (__builtin_expect(pli_check_n_active > 0 && p != NULL, 0)) {
+        static __thread bool is_inside __attribute__((tls_model("initial-exec")));
+        if (!is_inside) {
+            is_inside = true;
+            pli_check_request_freed(p, malloc_usable_size(p), __builtin_return_address(0), "free");
+            is_inside = false;
+        }
+    }
+    __libc_free(p);
+}
+#endif

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends and receives. A note with the signature goes before each message; a receive that completed
+// takes the note of its message. Messages of one rank with one tag are received in the order of the
+// receives, so a note is taken when no earlier receive can still get that message.
+#include "trace/check.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLAG_READY = 1, FLAG_BLOCKING = 2, FLAG_IDLE = 4 };
+
+struct note {
+    uint64_t place;
+    uint64_t data; // numbers << 24 | form << 16 | function
+    uint32_t hash;
+    uint32_t told; // messages received from the other rank << 8 | flags
+};
+_Static_assert(sizeof(struct note) == PLI_OBSERVE_NOTE, "a note fits into a cell");
+
+static struct pli_check_comm *comms;
+static struct pli_check_posted *spare; // to be used again
+
+// One that was found is moved to the front.
+struct pli_check_comm *pli_check_comm_of(MPI_Comm comm)
+{
+    struct pli_observe_comm it;
+    if (comm == NULL || comm == MPI_COMM_NULL || !pli_check_lib.get_comm(comm, &it)) {
+        return NULL;
+    }
+    struct pli_check_comm **at = &comms, *c;
+    for (; (c = *at) != NULL; at = &c->next) {
+        if (c->it.context == it.context && c->it.my_ep == it.my_ep && c->it.me == it.me) {
+            if (at != &comms) {
+                *at = c->next;
+                c->next = comms;
+                comms = c;
+            }
+            c->handle = comm;
+            return c;
+        }
+    }
+    c = calloc(1, sizeof *c);
+    struct pli_check_peer *peers = calloc((size_t)it.n_peer + 1, sizeof *peers);
+    int is_inter = 0;
+    if (c == NULL || peers == NULL) {
+        free(c);
+        free(peers);
+        return NULL;
+    }
+    c->it = it;
+    c->handle = comm;
+    c->peers = peers;
+    pli_check_lib.comm_rank(comm, &c->rank);
+    pli_check_lib.comm_size(comm, &c->size);
+    pli_check_lib.test_inter(comm, &is_inter);
+    c->is_inter = is_inter != 0;
+    c->next = comms;
+    comms = c;
+    return c;
+}
+
+void pli_check_comm_each(void (*fn)(struct pli_check_comm *c))
+{
+    for (struct pli_check_comm *c = comms; c != NULL; c = c->next) {
+        struct pli_observe_comm now;
+        bool is_same = pli_check_lib.get_comm(c->handle, &now) && now.context == c->it.context;
+        if (is_same && fn != NULL) {
+            fn(c);
+        } else if (is_same) {
+            pli_check_coll_drain(c, true);
+        }
+    }
+}
+
+static bool fits(const struct pli_check_posted *p, int source, int tag)
+{
+    return (p->source == source || p->source == MPI_ANY_SOURCE) &&
+           (p->tag == tag || p->tag == MPI_ANY_TAG);
+}
+
+static bool is_standard(enum pli_check_fn f)
+{
+    return f == PLI_CHECK_FN_Send;
+}
+
+static bool is_persistent(enum pli_check_fn f)
+{
+    return f == PLI_CHECK_FN_Send_init || f == PLI_CHECK_FN_Ssend_init ||
+           f == PLI_CHECK_FN_Bsend_init || f == PLI_CHECK_FN_Rsend_init ||
+           f == PLI_CHECK_FN_Recv_init;
+}
+
+// A blocking send to the sender itself returns only because the message is buffered.
+static void check_self(const struct pli_check_call *call, const struct pli_check_comm *c)
+{
+    for (const struct pli_check_posted *p = c->first; p != NULL; p = p->next) {
+        if (!p->is_done && fits(p, c->rank, call->sendtag)) {
+            return;
+        }
+    }
+    pli_check_say("self", call->site, 0,
+                  "%s at %s sends to the rank itself, which has posted no receive for it: the call "
+                  "returns only because the message is buffered; post MPI_Irecv first",
+                  pli_check_name(call->function), pli_check_line_of(call->site));
+}
+
+static bool has_pending(const struct pli_check_comm *c)
+{
+    for (const struct pli_check_posted *p = c->first; p != NULL; p = p->next) {
+        if (!p->is_done) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void begin_send(struct pli_check_call *call, struct pli_check_comm *c)
+{
+    struct pli_check_signature s = pli_check_sign(call->sendcount, call->sendtype);
+    bool is_standard_send = is_standard(call->function);
+    bool is_ready = call->function == PLI_CHECK_FN_Rsend || call->function == PLI_CHECK_FN_Irsend;
+    const struct pli_check_type *t = pli_check_type_of(call->sendtype);
+    // What the library refuses is not sent.
+    if (call->dest < 0 || call->dest >= c->it.n_peer || call->sendtag < 0 || call->sendcount < 0 ||
+        t == NULL) {
+        return;
+    }
+    struct pli_check_peer *peer = &c->peers[call->dest];
+    struct note note = {
+        .place = pli_check_place(call->site),
+        .data = (uint64_t)s.n << 24 | (uint64_t)s.form << 16 | (uint64_t)call->function,
+        .hash = s.hash,
+        .told = peer->n_received << 8 | (is_ready ? FLAG_READY : 0) |
+                (is_standard_send ? FLAG_BLOCKING : 0) |
+                (is_standard_send && !has_pending(c) ? FLAG_IDLE : 0),
+    };
+    if (is_standard_send && !c->is_inter && call->dest == c->rank) {
+        check_self(call, c);
+    }
+    peer->n_sent++;
+    peer->n_free_sent += !is_standard_send;
+    pli_check_unlock();
+    pli_check_lib.send(call->comm, call->dest, call->sendtag, false, &note);
+    pli_check_lock();
+}
+
+static struct pli_check_posted *post(struct pli_check_call *call, struct pli_check_comm *c)
+{
+    struct pli_check_posted *p = spare != NULL ? spare : malloc(sizeof *p);
+    if (p == NULL) {
+        c->is_lost = true;
+        return NULL;
+    }
+    spare = p == spare ? p->next : spare;
+    *p = (struct pli_check_posted){
+        .site = call->site,
+        .function = call->function,
+        .source = call->source,
+        .tag = call->recvtag,
+        .count = call->recvcount,
+        .type = call->recvtype,
+        .is_blocking = call->request == NULL,
+    };
+    if (call->source >= 0 && call->source < c->it.n_peer) {
+        p->n_sent = c->peers[call->source].n_sent - c->peers[call->source].n_free_sent;
+        p->was_here =
+            c->first == NULL && pli_check_lib.is_here(call->comm, call->source, call->recvtag);
+    }
+    if (c->last != NULL) {
+        c->last->next = p;
+    } else {
+        c->first = p;
+    }
+    c->last = p;
+    return p;
+}
+
+static void unpost(struct pli_check_comm *c, struct pli_check_posted *p)
+{
+    struct pli_check_posted *before = NULL;
+    for (struct pli_check_posted *q = c->first; q != NULL && q != p; q = q->next) {
+        before = q;
+    }
+    if (before != NULL) {
+        before->next = p->next;
+    } else {
+        c->first = p->next;
+    }
+    c->last = c->last == p ? before : c->last;
+    p->next = spare;
+    spare = p;
+}
+
+static void compare(struct pli_check_comm *c, const struct pli_check_posted *p,
+                    const struct note *note)
+{
+    char sent[96], wanted[96];
+    int64_t n = (int64_t)(note->data >> 24);
+    enum pli_check_fn sender = (enum pli_check_fn)(note->data & 0xffff);
+    struct pli_check_signature mine = pli_check_sign(p->count, p->type);
+    struct pli_check_peer *peer = &c->peers[p->from];
+    const char *here = NULL, *there = NULL;
+    if (note->hash != 0 && mine.hash != 0 && !p->is_truncated && n <= mine.n && n > 0 &&
+        pli_check_sign_first(p->type, n) != note->hash) {
+        here = pli_check_line_of(p->site);
+        there = pli_check_line(note->place);
+        pli_check_say("type", p->site, note->place,
+                      "%s at %s receives into %s what rank %d sent as %s by %s at %s; both sides "
+                      "must name the same types",
+                      pli_check_name(p->function), here,
+                      pli_check_say_data(mine.n, mine.form, wanted, sizeof wanted), p->from,
+                      pli_check_say_data(n, (uint8_t)(note->data >> 16), sent, sizeof sent),
+                      pli_check_name(sender), there);
+    }
+    if ((note->told & FLAG_READY) != 0 && p->was_here) {
+        pli_check_say("ready", p->site, note->place,
+                      "%s at %s of rank %d began before %s at %s was posted; a ready send needs "
+                      "its receive first",
+                      pli_check_name(sender), pli_check_line(note->place), p->from,
+                      pli_check_name(p->function), pli_check_line_of(p->site));
+    }
+    // Both are in a blocking send, and neither has a receive for the other's message.
+    uint32_t n_mine = p->is_blocking ? peer->n_sent - peer->n_free_sent : p->n_sent;
+    bool is_mutual = (note->told & FLAG_IDLE) != 0 && p->from != c->rank &&
+                     n_mine > (note->told >> 8) && p->source != MPI_ANY_SOURCE;
+    if (is_mutual) {
+        pli_check_say("unsafe", p->site, note->place,
+                      "rank %d sent by %s at %s before it received, and this rank had sent to it "
+                      "before %s at %s: both sends return only because messages are buffered; use "
+                      "MPI_Sendrecv or MPI_Irecv",
+                      p->from, pli_check_name(sender), pli_check_line(note->place),
+                      pli_check_name(p->function), pli_check_line_of(p->site));
+    }
+}
+
+static bool must_wait(const struct pli_check_comm *c, const struct pli_check_posted *p)
+{
+    for (const struct pli_check_posted *q = c->first; q != NULL && q != p; q = q->next) {
+        bool is_before = q->is_done ? q->from == p->from && q->with_tag == p->with_tag
+                                    : fits(q, p->from, p->with_tag);
+        if (is_before) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A receive whose message is known, in its turn.
+static void settle(struct pli_check_comm *c, struct pli_check_posted *p)
+{
+    struct note note;
+    enum pli_observe_taken taken = PLI_OBSERVE_TAKEN;
+    if (p->has_note) {
+        memcpy(&note, p->note, sizeof note);
+    } else {
+        taken = pli_check_lib.take(c->handle, p->from, p->with_tag, false, &note);
+    }
+    if (taken == PLI_OBSERVE_TAKEN && p->from >= 0 && p->from < c->it.n_peer) {
+        c->peers[p->from].has_notes = true;
+    }
+    if (taken == PLI_OBSERVE_TAKEN && !c->is_lost) {
+        if (p->count >= 0) {
+            compare(c, p, &note);
+        }
+        if (p->source == MPI_ANY_SOURCE && pli_check_wants("timing")) {
+            int other = pli_check_lib.other(c->handle, p->tag, p->from);
+            if (other >= 0) {
+                pli_check_say("timing", p->site, 0,
+                              "%s at %s with MPI_ANY_SOURCE got the message that rank %d sent at "
+                              "%s, and one of rank %d was there too: which comes first depends on "
+                              "timing",
+                              pli_check_name(p->function), pli_check_line_of(p->site), p->from,
+                              pli_check_line(note.place), other);
+            }
+        }
+    }
+    if (p->from >= 0 && p->from < c->it.n_peer) {
+        c->peers[p->from].n_received++;
+    }
+    unpost(c, p);
+}
+
+static void settle_all(struct pli_check_comm *c)
+{
+    bool is_again = true;
+    while (is_again) {
+        is_again = false;
+        for (struct pli_check_posted *p = c->first; p != NULL && !is_again; p = p->next) {
+            if (p->is_done && !must_wait(c, p)) {
+                settle(c, p);
+                is_again = true;
+            }
+        }
+    }
+}
+
+void pli_check_p2p_received(MPI_Comm comm, struct pli_check_posted *p, const MPI_Status *status,
+                            int err)
+{
+    struct pli_check_comm *c = pli_check_comm_of(comm);
+    if (c == NULL || p == NULL) {
+        return;
+    }
+    bool is_known = status != NULL && status->MPI_SOURCE >= 0 &&
+                    status->MPI_SOURCE < c->it.n_peer && status->MPI_TAG >= 0;
+    if (!is_known || (err != MPI_SUCCESS && err != MPI_ERR_TRUNCATE)) {
+        c->is_lost = c->is_lost || (err != MPI_SUCCESS && p->source != MPI_PROC_NULL);
+        unpost(c, p);
+    } else {
+        p->is_done = true;
+        p->is_truncated = err != MPI_SUCCESS;
+        p->from = status->MPI_SOURCE;
+        p->with_tag = status->MPI_TAG;
+    }
+    settle_all(c);
+}
+
+// A blocking receive of one rank's messages waits for the note, and then for the message: this is
+// the shortest way, because neither comes unexpected.
+static void wait_first(struct pli_check_call *call, struct pli_check_comm *c)
+{
+    struct pli_check_posted *p = call->posted;
+    if (call->function == PLI_CHECK_FN_Recv && call->source >= 0 && call->source < c->it.n_peer &&
+        call->recvtag >= 0 && call->recvcount >= 0 && c->peers[call->source].has_notes &&
+        !pli_check_has_threads() && !c->is_lost && pli_check_type_of(call->recvtype) != NULL) {
+        p->has_note = pli_check_lib.wait(call->comm, call->source, call->recvtag, p->note);
+    }
+}
+
+void pli_check_p2p_begin(struct pli_check_call *call, bool has_send, bool has_recv)
+{
+    pli_check_lock();
+    struct pli_check_comm *c = pli_check_comm_of(call->comm);
+    const char *begin;
+    size_t n;
+    if (c != NULL && has_send && !is_persistent(call->function)) {
+        if (pli_check_range(call->sendbuf, call->sendcount, call->sendtype, &begin, &n)) {
+            pli_check_request_overlap(call, begin, n, false);
+            call->sum = call->request != NULL ? pli_check_sum(begin, n) : 0;
+        }
+        begin_send(call, c);
+    }
+    if (c != NULL && has_recv && !is_persistent(call->function)) {
+        if (pli_check_range(call->recvbuf, call->recvcount, call->recvtype, &begin, &n)) {
+            pli_check_request_overlap(call, begin, n, true);
+        }
+        const char *from;
+        size_t n_from;
+        bool is_both =
+            has_send && call->sendbuf != call->recvbuf &&
+            pli_check_range(call->sendbuf, call->sendcount, call->sendtype, &from, &n_from) &&
+            pli_check_range(call->recvbuf, call->recvcount, call->recvtype, &begin, &n);
+        if (is_both && from < begin + n && begin < from + n_from) {
+            pli_check_say("sendrecv-overlap", call->site, 0,
+                          "the send buffer and the receive buffer of %s at %s overlap; use "
+                          "MPI_Sendrecv_replace, or two buffers",
+                          pli_check_name(call->function), pli_check_line_of(call->site));
+        }
+        bool is_first = c->first == NULL;
+        call->posted = call->source != MPI_PROC_NULL ? post(call, c) : NULL;
+        if (is_first && call->posted != NULL) {
+            wait_first(call, c);
+        }
+    }
+    pli_check_unlock();
+}
+
+void pli_check_p2p_end(struct pli_check_call *call, int err, bool has_send, bool has_recv)
+{
+    pli_check_lock();
+    if (call->request != NULL) {
+        if (err == MPI_SUCCESS) {
+            pli_check_request_keep(call, has_send, has_recv, is_persistent(call->function));
+        } else if (call->posted != NULL) {
+            pli_check_p2p_received(call->comm, call->posted, NULL, err);
+        }
+    } else if (call->posted != NULL) {
+        pli_check_p2p_received(call->comm, call->posted, call->status, err);
+    }
+    pli_check_unlock();
+}
+
+// A message that a matched probe took is not compared, but its note goes with it.
+void pli_check_p2p_probe(struct pli_check_call *call, int err)
+{
+    bool is_matched = (call->function == PLI_CHECK_FN_Mprobe ||
+                       (call->function == PLI_CHECK_FN_Improbe && call->flag != NULL)) &&
+                      err == MPI_SUCCESS && (call->flag == NULL || *call->flag != 0);
+    if (!is_matched || call->status == NULL || call->status->MPI_SOURCE < 0) {
+        return;
+    }
+    pli_check_lock();
+    struct pli_check_comm *c = pli_check_comm_of(call->comm);
+    call->recvcount = -1;
+    struct pli_check_posted *p = c != NULL ? post(call, c) : NULL;
+    pli_check_p2p_received(call->comm, p, call->status, MPI_SUCCESS);
+    pli_check_unlock();
+}
+
+// What was sent to this rank and never received, as far as it has come.
+static void left_over(struct pli_check_comm *c)
+{
+    struct note note;
+    int source, tag, flag;
+    pli_check_lib.iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, c->handle, &flag, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 1000 && pli_check_lib.left(c->handle, &source, &tag, &note); i++) {
+        if (!c->is_lost && c->first == NULL) {
+            enum pli_check_fn sender = (enum pli_check_fn)(note.data & 0xffff);
+            pli_check_say("unreceived", NULL, note.place,
+                          "the message with tag %d that rank %d sent by %s at %s was never "
+                          "received",
+                          tag, source, pli_check_name(sender), pli_check_line(note.place));
+        }
+    }
+}
+
+void pli_check_p2p_finalize(void)
+{
+    pli_check_comm_each(left_over);
+}
+
+void pli_check_p2p_comm_end(MPI_Comm comm)
+{
+    struct pli_check_comm *c = pli_check_comm_of(comm);
+    if (c != NULL) {
+        pli_check_coll_drain(c, true);
+        left_over(c);
+    }
+    if (c != NULL && c->first == NULL && comms == c) { // found, so it is the first
+        comms = c->next;
+        free(c->peers);
+        free(c);
+    }
+}

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests under way: their buffers must not be changed, freed or used twice, and each must be
+// completed.
+#include "trace/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { N_BUCKET = 1024, N_SCAN = 256, N_NEAR = 64 };
+
+static struct pli_check_request *buckets[N_BUCKET], *newest;
+_Atomic int pli_check_n_active;
+
+static unsigned hash(MPI_Request handle)
+{
+    return (unsigned)(((uintptr_t)handle * 0x9e3779b97f4a7c15u) >> 40) % N_BUCKET;
+}
+
+static struct pli_check_request *find(MPI_Request handle)
+{
+    struct pli_check_request *r = handle != MPI_REQUEST_NULL ? buckets[hash(handle)] : NULL;
+    while (r != NULL && r->handle != handle) {
+        r = r->next;
+    }
+    return r;
+}
+
+static void activate(struct pli_check_request *r)
+{
+    r->is_active = true;
+    r->newer = NULL;
+    r->older = newest;
+    if (newest != NULL) {
+        newest->newer = r;
+    }
+    newest = r;
+    pli_check_n_active++;
+}
+
+static void deactivate(struct pli_check_request *r)
+{
+    if (!r->is_active) {
+        return;
+    }
+    r->is_active = false;
+    if (r->newer != NULL) {
+        r->newer->older = r->older;
+    } else {
+        newest = r->older;
+    }
+    if (r->older != NULL) {
+        r->older->newer = r->newer;
+    }
+    pli_check_n_active--;
+}
+
+static void forget(struct pli_check_request *r)
+{
+    struct pli_check_request **at = &buckets[hash(r->handle)];
+    while (*at != r) {
+        at = &(*at)->next;
+    }
+    *at = r->next;
+    deactivate(r);
+    free(r);
+}
+
+void pli_check_request_overlap(const struct pli_check_call *call, const char *begin, size_t n,
+                               bool is_recv)
+{
+    int i = 0;
+    for (const struct pli_check_request *r = newest; r != NULL && i < N_SCAN; r = r->older, i++) {
+        bool is_conflict =
+            r->n > 0 && (is_recv || r->is_recv) && r->begin < begin + n && begin < r->begin + r->n;
+        if (is_conflict) {
+            const char *kind = !is_recv     ? "send-overlap"
+                               : r->is_recv ? "receive-overlap"
+                                            : "receive-into-send";
+            pli_check_say(kind, call->site, pli_check_place(r->site),
+                          "the buffer of %s at %s overlaps that of %s at %s, which is under way; "
+                          "complete it first, or use another buffer",
+                          pli_check_name(call->function), pli_check_line_of(call->site),
+                          pli_check_name(r->function), pli_check_line_of(r->site));
+            return;
+        }
+    }
+}
+
+void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *how)
+{
+    int i = 0;
+    if (!pli_check_try_lock()) { // the loader frees with its own lock held, for which others wait
+        return;
+    }
+    for (struct pli_check_request *r = newest; r != NULL && i < N_SCAN; r = r->older, i++) {
+        if (r->n > 0 && r->begin < (const char *)begin + n &&
+            (const char *)begin < r->begin + r->n) {
+            r->n = 0; // it cannot be read any more
+            const void *maker = r->site;
+            enum pli_check_fn function = r->function;
+            pli_check_unlock();
+            pli_check_say("freed", site, pli_check_place(maker),
+                          "%s at %s frees the buffer of %s at %s, which is under way; complete the "
+                          "request first",
+                          how, pli_check_line_of(site), pli_check_name(function),
+                          pli_check_line_of(maker));
+            return;
+        }
+    }
+    pli_check_unlock();
+}
+
+// Context: locked.
+void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_recv,
+                            bool is_persistent)
+{
+    if (*call->request == MPI_REQUEST_NULL) {
+        return;
+    }
+    struct pli_check_request *r = find(*call->request);
+    if (r != NULL) { // completed in a way that is not seen here
+        forget(r);
+    }
+    r = calloc(1, sizeof *r);
+    if (r == NULL) {
+        return;
+    }
+    r->handle = *call->request;
+    r->function = call->function;
+    r->site = call->site;
+    r->comm = call->comm;
+    r->is_send = is_send;
+    r->is_recv = is_recv;
+    r->is_persistent = is_persistent;
+    r->posted = call->posted;
+    r->call = *call;
+    r->sum = call->sum;
+    if (is_send != is_recv) {
+        const void *buf = is_send ? call->sendbuf : call->recvbuf;
+        bool has = pli_check_range(buf, is_send ? call->sendcount : call->recvcount,
+                                   is_send ? call->sendtype : call->recvtype, &r->begin, &r->n);
+        r->n = has ? r->n : 0;
+    }
+    r->next = buckets[hash(r->handle)];
+    buckets[hash(r->handle)] = r;
+    if (!is_persistent) {
+        activate(r);
+    }
+}
+
+// Memory that was given back to the system cannot be read.
+static bool is_mapped(const char *p, size_t n)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p & ~(page - 1);
+    return n < 65536 || msync((void *)from, (uintptr_t)p + n - from, MS_ASYNC) == 0;
+}
+
+static void check_unchanged(const struct pli_check_request *r, const void *site)
+{
+    bool is_kept = r->is_send && !r->is_recv && r->n > 0 && r->sum != 0;
+    if (!is_kept) {
+        return;
+    }
+    if (!is_mapped(r->begin, r->n)) {
+        pli_check_say("unmapped", r->site, 0,
+                      "the buffer of %s at %s was given back to the system before %s completed it",
+                      pli_check_name(r->function), pli_check_line_of(r->site),
+                      pli_check_line_of(site));
+    } else if (pli_check_sum(r->begin, r->n) != r->sum) {
+        pli_check_say("changed", r->site, pli_check_place(site),
+                      "the buffer of %s at %s was changed before the request was completed at %s; "
+                      "wait first, then write",
+                      pli_check_name(r->function), pli_check_line_of(r->site),
+                      pli_check_line_of(site));
+    }
+}
+
+static void complete(MPI_Request handle, const MPI_Status *status, int err, const void *site)
+{
+    struct pli_check_request *r = find(handle);
+    if (r == NULL || !r->is_active) {
+        return;
+    }
+    check_unchanged(r, site);
+    if (r->posted != NULL) {
+        pli_check_p2p_received(r->comm, r->posted, status, err);
+        r->posted = NULL;
+    }
+    if (r->is_persistent) {
+        deactivate(r);
+    } else {
+        forget(r);
+    }
+}
+
+static void start(MPI_Request handle, void *site)
+{
+    struct pli_check_request *r = find(handle);
+    if (r == NULL || !r->is_persistent || r->is_active) {
+        return;
+    }
+    struct pli_check_call call = r->call;
+    MPI_Request one = handle;
+    call.site = site;
+    call.request = &one;
+    // As the nonblocking call of the same kind.
+    static const enum pli_check_fn as[][2] = {
+        { PLI_CHECK_FN_Send_init, PLI_CHECK_FN_Isend },
+        { PLI_CHECK_FN_Ssend_init, PLI_CHECK_FN_Issend },
+        { PLI_CHECK_FN_Bsend_init, PLI_CHECK_FN_Ibsend },
+        { PLI_CHECK_FN_Rsend_init, PLI_CHECK_FN_Irsend },
+        { PLI_CHECK_FN_Recv_init, PLI_CHECK_FN_Irecv },
+    };
+    for (size_t i = 0; i < sizeof as / sizeof as[0]; i++) {
+        if (call.function == as[i][0]) {
+            call.function = as[i][1];
+            call.posted = NULL;
+            pli_check_unlock();
+            pli_check_p2p_begin(&call, r->is_send, r->is_recv);
+            pli_check_lock();
+            r->posted = call.posted;
+            r->sum = call.sum;
+        }
+    }
+    activate(r);
+}
+
+// MPI_Request_free: the outcome of a receive will not be known.
+static void lose(MPI_Request handle)
+{
+    struct pli_check_request *r = find(handle);
+    if (r == NULL) {
+        return;
+    }
+    struct pli_check_comm *c = r->posted != NULL ? pli_check_comm_of(r->comm) : NULL;
+    if (c != NULL && r->is_active) {
+        c->is_lost = true;
+    }
+    forget(r);
+}
+
+void pli_check_request_finalize(void)
+{
+    for (int i = 0; i < N_BUCKET; i++) {
+        for (const struct pli_check_request *r = buckets[i]; r != NULL; r = r->next) {
+            bool is_idle = r->is_persistent && !r->is_active;
+            pli_check_say(is_idle ? "request-leak" : "unfinished", r->site, 0,
+                          is_idle ? "the persistent request of %s at %s was never freed; call "
+                                    "MPI_Request_free"
+                                  : "the request of %s at %s was never completed; call MPI_Wait",
+                          pli_check_name(r->function), pli_check_line_of(r->site));
+        }
+    }
+}
+
+// Copies of handles, because the call sets them to null; statuses, where the program wants none.
+struct batch {
+    struct pli_check_call call;
+    int n;
+    MPI_Request *handles;
+    MPI_Status *statuses, *theirs;
+    MPI_Request near_handles[N_NEAR];
+    MPI_Status near_statuses[N_NEAR];
+};
+
+static void open_batch(struct batch *b, enum pli_check_fn function, void *site, int n,
+                       const MPI_Request *requests, MPI_Status *statuses)
+{
+    b->call = (struct pli_check_call){ .function = function, .site = site };
+    pli_check_begin(&b->call);
+    b->n = n > 0 && requests != NULL ? n : 0;
+    bool is_near = b->n <= N_NEAR;
+    b->theirs = statuses;
+    b->handles = is_near ? b->near_handles : malloc((size_t)b->n * sizeof *b->handles);
+    b->statuses = statuses != MPI_STATUSES_IGNORE ? statuses
+                  : is_near                       ? b->near_statuses
+                                                  : malloc((size_t)b->n * sizeof *b->statuses);
+    if (b->handles == NULL || b->statuses == NULL) {
+        b->n = 0;
+        b->statuses = statuses;
+    } else if (b->n > 0) {
+        memcpy(b->handles, requests, (size_t)b->n * sizeof *requests);
+    }
+}
+
+// n requests are complete, by their places or all of them from the first.
+static int close_batch(struct batch *b, int n, const int *places, int err)
+{
+    bool is_each = err == MPI_ERR_IN_STATUS;
+    pli_check_lock();
+    for (int i = 0; i < n && (err == MPI_SUCCESS || is_each || b->n == 1); i++) {
+        int k = places != NULL ? places[i] : i;
+        int own = is_each ? b->statuses[i].MPI_ERROR : err;
+        if (k >= 0 && k < b->n && own != MPI_ERR_PENDING) {
+            complete(b->handles[k], &b->statuses[i], own, b->call.site);
+        }
+    }
+    pli_check_unlock();
+    if (b->handles != b->near_handles) {
+        free(b->handles);
+    }
+    if (b->statuses != b->near_statuses && b->statuses != b->theirs) {
+        free(b->statuses);
+    }
+    return pli_check_end(&b->call, err);
+}
+
+#define ENTER(is_std)                                                                              \
+    void *site = __builtin_return_address(0);                                                      \
+    bool is_seen = pli_check_enter(&site, __builtin_frame_address(0), is_std);                     \
+    void **next = is_std ? pli_check_next_std : pli_check_next;
+#define CALL(name, types, args) (((int(*) types)next[PLI_CHECK_SYM_##name])args)
+#define DEFINE(prefix, name, types, params)                                                        \
+    int prefix##MPI_##name params;                                                                 \
+    int prefix##MPI_##name params
+
+// Each is there twice: for programs of the standard ABI, and for our libraries of other ABIs.
+#define BOTH(is_std, prefix)                                                                       \
+    DEFINE(prefix, Wait, , (MPI_Request * q, MPI_Status * s))                                      \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || q == NULL) {                                                               \
+            return CALL(Wait, (MPI_Request *, MPI_Status *), (q, s));                              \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Wait, site, 1, q, s);                                          \
+        int err = CALL(Wait, (MPI_Request *, MPI_Status *), (q, b.statuses));                      \
+        return close_batch(&b, 1, NULL, err);                                                      \
+    }                                                                                              \
+    DEFINE(prefix, Test, , (MPI_Request * q, int *flag, MPI_Status *s))                            \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || q == NULL || flag == NULL) {                                               \
+            return CALL(Test, (MPI_Request *, int *, MPI_Status *), (q, flag, s));                 \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Test, site, 1, q, s);                                          \
+        *flag = 0;                                                                                 \
+        int err = CALL(Test, (MPI_Request *, int *, MPI_Status *), (q, flag, b.statuses));         \
+        return close_batch(&b, *flag || err != MPI_SUCCESS, NULL, err);                            \
+    }                                                                                              \
+    DEFINE(prefix, Waitall, , (int n, MPI_Request q[], MPI_Status s[]))                            \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen) {                                                                            \
+            return CALL(Waitall, (int, MPI_Request *, MPI_Status *), (n, q, s));                   \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Waitall, site, n, q, s);                                       \
+        int err = CALL(Waitall, (int, MPI_Request *, MPI_Status *), (n, q, b.statuses));           \
+        return close_batch(&b, b.n, NULL, err);                                                    \
+    }                                                                                              \
+    DEFINE(prefix, Testall, , (int n, MPI_Request q[], int *flag, MPI_Status s[]))                 \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || flag == NULL) {                                                            \
+            return CALL(Testall, (int, MPI_Request *, int *, MPI_Status *), (n, q, flag, s));      \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Testall, site, n, q, s);                                       \
+        *flag = 0;                                                                                 \
+        int err =                                                                                  \
+            CALL(Testall, (int, MPI_Request *, int *, MPI_Status *), (n, q, flag, b.statuses));    \
+        return close_batch(&b, *flag || err == MPI_ERR_IN_STATUS ? b.n : 0, NULL, err);            \
+    }                                                                                              \
+    DEFINE(prefix, Waitany, , (int n, MPI_Request q[], int *at, MPI_Status *s))                    \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || at == NULL) {                                                              \
+            return CALL(Waitany, (int, MPI_Request *, int *, MPI_Status *), (n, q, at, s));        \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Waitany, site, n, q, s);                                       \
+        int err =                                                                                  \
+            CALL(Waitany, (int, MPI_Request *, int *, MPI_Status *), (n, q, at, b.statuses));      \
+        return close_batch(&b, err == MPI_SUCCESS, at, err);                                       \
+    }                                                                                              \
+    DEFINE(prefix, Testany, , (int n, MPI_Request q[], int *at, int *flag, MPI_Status *s))         \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || at == NULL || flag == NULL) {                                              \
+            return CALL(Testany, (int, MPI_Request *, int *, int *, MPI_Status *),                 \
+                        (n, q, at, flag, s));                                                      \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Testany, site, n, q, s);                                       \
+        int err = CALL(Testany, (int, MPI_Request *, int *, int *, MPI_Status *),                  \
+                       (n, q, at, flag, b.statuses));                                              \
+        return close_batch(&b, err == MPI_SUCCESS && *flag, at, err);                              \
+    }                                                                                              \
+    DEFINE(prefix, Waitsome, , (int n, MPI_Request q[], int *m, int at[], MPI_Status s[]))         \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || m == NULL) {                                                               \
+            return CALL(Waitsome, (int, MPI_Request *, int *, int *, MPI_Status *),                \
+                        (n, q, m, at, s));                                                         \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Waitsome, site, n, q, s);                                      \
+        int err = CALL(Waitsome, (int, MPI_Request *, int *, int *, MPI_Status *),                 \
+                       (n, q, m, at, b.statuses));                                                 \
+        bool is_done = err == MPI_SUCCESS || err == MPI_ERR_IN_STATUS;                             \
+        return close_batch(&b, is_done && *m > 0 ? *m : 0, at, err);                               \
+    }                                                                                              \
+    DEFINE(prefix, Testsome, , (int n, MPI_Request q[], int *m, int at[], MPI_Status s[]))         \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || m == NULL) {                                                               \
+            return CALL(Testsome, (int, MPI_Request *, int *, int *, MPI_Status *),                \
+                        (n, q, m, at, s));                                                         \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Testsome, site, n, q, s);                                      \
+        int err = CALL(Testsome, (int, MPI_Request *, int *, int *, MPI_Status *),                 \
+                       (n, q, m, at, b.statuses));                                                 \
+        bool is_done = err == MPI_SUCCESS || err == MPI_ERR_IN_STATUS;                             \
+        return close_batch(&b, is_done && *m > 0 ? *m : 0, at, err);                               \
+    }                                                                                              \
+    DEFINE(prefix, Start, , (MPI_Request * q))                                                     \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        if (is_seen && q != NULL) {                                                                \
+            pli_check_lock();                                                                      \
+            start(*q, site);                                                                       \
+            pli_check_unlock();                                                                    \
+        }                                                                                          \
+        return CALL(Start, (MPI_Request *), (q));                                                  \
+    }                                                                                              \
+    DEFINE(prefix, Startall, , (int n, MPI_Request q[]))                                           \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        for (int i = 0; is_seen && q != NULL && i < n; i++) {                                      \
+            pli_check_lock();                                                                      \
+            start(q[i], site);                                                                     \
+            pli_check_unlock();                                                                    \
+        }                                                                                          \
+        return CALL(Startall, (int, MPI_Request *), (n, q));                                       \
+    }                                                                                              \
+    DEFINE(prefix, Request_free, , (MPI_Request * q))                                              \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        if (is_seen && q != NULL) {                                                                \
+            pli_check_lock();                                                                      \
+            lose(*q);                                                                              \
+            pli_check_unlock();                                                                    \
+        }                                                                                          \
+        return CALL(Request_free, (MPI_Request *), (q));                                           \
+    }
+
+BOTH(false, )
+BOTH(true, pli_std_)
