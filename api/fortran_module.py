@@ -157,7 +157,8 @@ def interfaces(routines, prefix):
                 (bodies if model.is_distinct(small, large) else apart).append(specific(large, prefix + large.names[i]))
                 if has_cptr and model.is_distinct(small, large):
                     bodies.append(specific(large, prefix + large.names[i] + "_cptr", cptr=True))
-            out.append(f"INTERFACE {name}")
+            # A name with one form is not generic: an element may then stand for the array that begins there, as in statuses(1, 2).
+            out.append(f"INTERFACE {name}" if len(bodies) > 1 else "INTERFACE")
             out += ["  " + line if not line.startswith("!") else line for body in bodies for line in body]
             out.append("END INTERFACE")
             for body in apart:

@@ -16,6 +16,7 @@ program mpi_types
   integer, parameter :: sizes(29) = [ &
     4, 4, 4, 8, 8, 16, 1, 8, 16, 8, 1, 2, 4, 8, 16, 2, 4, 8, 16, 4, 8, 16, 32, 1, 2, 4, 8, 8, 8]
   integer :: failed, rank, ierror, i, n, type, info, pair(2), pair_out(2)
+  integer :: requests(2), statuses(MPI_STATUS_SIZE, 2)
   integer(1) :: i1
   integer(2) :: i2
   integer(8) :: i8, i8_out
@@ -100,6 +101,14 @@ program mpi_types
   call MPI_Type_match_size(MPI_TYPECLASS_REAL, 8, type, ierror)
   call MPI_Type_size(type, n, ierror)
   call check(n == 8, 'a type by its size')
+
+  ! An element stands for the array that begins there, and a longer array for its beginning.
+  call MPI_Isend(rank, 1, MPI_INTEGER, 0, 3, MPI_COMM_SELF, requests(1), ierror)
+  call MPI_Irecv(n, 1, MPI_INTEGER, 0, 3, MPI_COMM_SELF, requests(2), ierror)
+  call MPI_Waitany(1, requests(2), i, statuses(1, 2), ierror)
+  call check(n == rank .and. statuses(MPI_TAG, 2) == 3, 'an element of an array of statuses')
+  call MPI_Waitany(2, requests, i, statuses, ierror)
+  call check(i == 1 .and. requests(1) == MPI_REQUEST_NULL, 'an array of statuses for one')
 
   ! Memory by address and by pointer.
   address = 80
