@@ -29,6 +29,7 @@
 #include "elastic/registered.h"
 #include "elastic/fork_comm.h"
 #include "elastic/elastic_world.h"
+#include "elastic/migrate.h"
 #include "comm/endpoints.h"
 #include "glue/abi.h"
 #include "glue/code.h"
