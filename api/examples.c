@@ -124,6 +124,16 @@ void pli_examples_resize(MPI_Comm world)
     pli_examples_share_out(world, next);
 }
 
+// man: MPIX_Comm_migrate
+void pli_examples_migrate(MPI_Comm world)
+{
+    // mpiexec --movable --hosts a:2,b:2 ./program
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    if (MPIX_Comm_migrate(world, 3, "node7") != MPI_SUCCESS) { // all ranks of world call it
+        printf("rank 3 stays where it is\n");
+    }
+}
+
 // man: MPIX_Resized_world
 void pli_examples_poll(void)
 {

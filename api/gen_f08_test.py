@@ -13,7 +13,7 @@ import gen_f08
 LEFT_OUT = {
     "MPI_Init": "main calls it", "MPI_Init_thread": "MPI is initialised", "MPI_Init_endpoints": "MPI is initialised",
     "MPI_Finalize": "main calls it", "MPI_Abort": "it ends the job", "MPI_Fork": "it starts processes",
-    "MPIX_Fork_with_info": "it starts processes", "MPIX_World_resize": "it starts processes",
+    "MPIX_Fork_with_info": "it starts processes", "MPIX_World_resize": "it starts processes", "MPIX_Comm_migrate": "it moves processes",
     "MPIX_World_resize_with_info": "it starts processes", "MPI_Comm_join": "1 is the standard output", "MPI_Free_mem": "the memory is not MPI's",
 }
 ERRORS = {"MPI_Comm": "COMM", "MPI_Group": "GROUP", "MPI_Datatype": "TYPE", "MPI_Op": "OP", "MPI_Request": "REQUEST", "MPI_Info": "INFO",

@@ -64,6 +64,7 @@ struct pli_migrate_ranks_state {
     struct pli_timer timer;
     uint64_t stop_ns;
     struct pli_answer answer;
+    bool is_early;           // the answer is given before the ranks stop
     char said[PLI_CKPT_WHY]; // by the daemon
 };
 
@@ -131,6 +132,15 @@ static void give_up(int error, const char *why)
     }
 }
 
+// The daemon there is ready. A rank that has asked is told so now: it has to stop with the others.
+static void answer_early(void)
+{
+    if (state()->is_early && state()->token != NULL) {
+        pli_rank_request_answer(state()->token, &state()->answer);
+        state()->token = NULL;
+    }
+}
+
 static void move_over(int error, const char *why)
 {
     pli_stdin_release();
@@ -193,6 +203,7 @@ static void hear_stage(uint16_t stage, struct pli_unpack *u)
         }
         state()->stage = WAITING;
         pli_ckpt_hosts_unmark();
+        answer_early();
         pli_loop_timer(&state()->timer, 0);
     } else if (stage == PLI_CKPT_STAGE_RESTORED && state()->stage == TAKING) {
         state()->stage = TAKEN;
@@ -367,6 +378,16 @@ static uint32_t list_ranks(const struct pli_job *job, uint32_t host, char *to, s
 }
 
 // The last process that came as this rank: another one may be about to leave.
+static const struct pli_proc_task *task_of_process(const struct pli_job *job, uint32_t index)
+{
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        if (!t->is_over && job->node.rows[t->first].index == index) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
 static const struct pli_proc_task *task_of(const struct pli_job *job, uint32_t rank)
 {
     const struct pli_proc_task *found = NULL;
@@ -427,7 +448,7 @@ static bool may_go(const struct pli_job *job, const struct pli_ask_migrate *want
         pli_refuse(a, EINVAL, "'%.64s' is not the name of a host", want->host);
         return false;
     }
-    if (a->n > 1 && want->together == 0) {
+    if (a->n > 1 && (want->together & PLI_MIGRATE_TOGETHER) == 0) {
         pli_refuse(a, EXDEV,
                    "ranks %.90s share a memory: they go together (mpictl migrate --together) or "
                    "not at all. With mpiexec --movable each has its own",
@@ -488,7 +509,10 @@ bool pli_migrate_ranks_ask(struct pli_job *job, const char *body, size_t len, vo
     }
     memcpy(&want, body, sizeof want);
     want.host[sizeof want.host - 1] = '\0';
-    const struct pli_proc_task *t = task_of(job, want.rank);
+    bool is_early = (want.together & PLI_MIGRATE_BY_PROCESS) != 0;
+    const struct pli_proc_task *t =
+        is_early ? task_of_process(job, want.rank) : task_of(job, want.rank);
+    want.rank = t != NULL ? t->rank : want.rank;
     if (!may_move(job, a) || !may_go(job, &want, t, a)) {
         return true;
     }
@@ -497,6 +521,7 @@ bool pli_migrate_ranks_ask(struct pli_job *job, const char *body, size_t len, vo
         return true;
     }
     state()->token = token;
+    state()->is_early = is_early;
     state()->answer = *a;
     return false;
 }

@@ -62,9 +62,14 @@ _Static_assert(sizeof(struct pli_ask_look) == 8, "shared with other processes");
 // Where the memory of a head has the text of a process's stack: in its area, with its zero.
 enum { PLI_LOOK_TEXT_AT = 1024 * 1024, PLI_LOOK_TEXT = 64 * 1024 };
 
+enum {
+    PLI_MIGRATE_TOGETHER = 1,  // else not when others would have to go with it
+    PLI_MIGRATE_BY_PROCESS = 2 // rank is the index of a process, and the answer comes before the
+                               // ranks stop: the one that asks has to stop, too
+};
 struct pli_ask_migrate {
     uint32_t rank;
-    uint32_t together; // 0: not when others would have to go with it
+    uint32_t together; // PLI_MIGRATE_*
     char host[256];
 };
 _Static_assert(sizeof(struct pli_ask_migrate) == 264, "shared with other processes");

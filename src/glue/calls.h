@@ -31,6 +31,7 @@
 #include "elastic/elastic_world.h"
 #include "elastic/plan.h"
 #include "elastic/world_next.h"
+#include "elastic/migrate.h"
 #include "comm/endpoints.h"
 #include "glue/abi.h"
 #include "glue/code.h"

@@ -95,6 +95,27 @@ def together(env, d):
     let_end(p, text, d, (want, 4))
 
 
+def asked(env, d):
+    """The program asks for moves itself, and is told what cannot be."""
+    probe = os.path.join(BUILD, "tests", "bin", "migrate_probe")
+
+    def run(*args):
+        p = start(env, *args)
+        text = finish(p)
+        check(p.returncode == 0, text)
+        return [" ".join(line.split()) for line in text.splitlines() if line.startswith("rank ") or "not there" in line]
+
+    lines = run("--movable", "--hosts", "vc1:1,vc2:1", probe, "vc3", "vc3", "nowhere", "vc1")
+    hears = [line for line in lines if " hears: " in line]
+    check([line for line in lines if line not in hears] == ["rank 1 is on vc3", "rank 1 is on vc1"], f"{lines}")
+    check(len(hears) == 4 and all(sum(f"rank {r} hears" in h and w in h for h in hears) == 1
+                                  for r in (0, 1) for w in ("is on host vc3 already", "nowhere")), f"{lines}")
+    for args, words in ((("--hosts", "vc1:1,vc2:1"), "mpiexec --movable"), (("-n", "2"), "the job runs on one host")):
+        lines = run(*args, probe, "vc3")
+        check(len(lines) == 2 and all(" hears: " in line and words in line for line in lines), f"{args} {lines}")
+    tidy(d)
+
+
 def one_host(env, d):
     """A job that began on one host, with --movable."""
     want = undisturbed(20, 5)
@@ -310,7 +331,7 @@ def main():
     if reason is not None:
         print(f"skipped: {reason}")
         return 77
-    return cases((there_and_back, together, one_host, reconnecting, resized, forked, streams, hang, refused, dies, full))
+    return cases((there_and_back, together, one_host, asked, reconnecting, resized, forked, streams, hang, refused, dies, full))
 
 
 if __name__ == "__main__":

@@ -409,7 +409,7 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
 static int migrate(const char *rank, const char *host, const char *which)
 {
     struct pli_ask_migrate want = { .rank = (uint32_t)number(rank, "rank"),
-                                    .together = args.is_together };
+                                    .together = args.is_together ? PLI_MIGRATE_TOGETHER : 0 };
     struct pli_answer answer;
     if (strlen(host) >= sizeof want.host || host[0] == '\0') {
         pli_mpictl_bad("'%s' is not the name of a host", host);
