@@ -71,12 +71,15 @@ bool pli_pset_find(const struct pli_node *node, const char *name, struct pli_pse
 {
     const struct pli_pset_table *t = table_of(node);
     uint64_t hash = hash_of(name);
-    uint32_t n = pli_pset_count(node);
-    for (uint32_t i = 0; i < n; i++) {
-        if (t->sets[i].hash == hash && pli_pset_get(node, i, out) &&
+    uint32_t at = atomic_load_explicit(&t->lists[hash % PLI_PSET_N_LIST], memory_order_acquire);
+    uint32_t before = UINT32_MAX; // a list leads to older ones only
+    while (at != 0 && at < before && at <= PLI_PSET_N_SET) {
+        if (t->sets[at - 1].hash == hash && pli_pset_get(node, at - 1, out) &&
             pli_pset_is_name(name, out->name)) {
             return true;
         }
+        before = at;
+        at = t->sets[at - 1].next;
     }
     return false;
 }
@@ -177,6 +180,18 @@ static uint32_t write_runs(struct pli_pset_table *t, const uint32_t *indices, ui
     return at - t->n_run;
 }
 
+// The newest set is the first in its list. A writer that died may have counted it but not put it
+// there.
+// Context: locked.
+static void list_newest(struct pli_pset_table *t)
+{
+    uint32_t n = atomic_load_explicit(&t->n_set, memory_order_relaxed);
+    if (n > 0) {
+        _Atomic uint32_t *list = &t->lists[t->sets[n - 1].hash % PLI_PSET_N_LIST];
+        atomic_store_explicit(list, n, memory_order_release);
+    }
+}
+
 // Context: locked.
 static enum pli_err append(struct pli_pset_table *t, const char *name, const uint32_t *indices,
                            uint32_t n, struct pli_pset_entry e)
@@ -196,11 +211,13 @@ static enum pli_err append(struct pli_pset_table *t, const char *name, const uin
     e.name_len = (uint32_t)len;
     e.run_at = t->n_run;
     e.n = n;
+    e.next = atomic_load_explicit(&t->lists[e.hash % PLI_PSET_N_LIST], memory_order_relaxed);
     memcpy(t->text + t->n_text, name, len + 1);
     t->n_text += (uint32_t)len + 1;
     t->n_run += e.n_run;
     t->sets[at] = e;
     atomic_store_explicit(&t->n_set, at + 1, memory_order_release);
+    list_newest(t);
     return PLI_OK;
 }
 
@@ -211,6 +228,7 @@ enum pli_err pli_pset_add(struct pli_node *node, const char *name, const uint32_
     struct pli_pset old;
     enum pli_err err = PLI_OK;
     pli_node_lock_take(t->owner);
+    list_newest(t);
     if (pli_pset_find(node, name, &old)) {
         if (!is_same(&old, indices, n)) {
             err =

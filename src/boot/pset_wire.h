@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The process sets of a job, once per host, in the node memory: a table to which sets are only
 // ever added. An entry is complete before it is counted and never changes afterwards, so readers
-// take no lock. Sparse like the rest of the memory: a table of few sets is a few pages.
+// take no lock. Names are found by lists of the sets whose names have the same hash, newest first.
+// Sparse like the rest of the memory: a table of few sets is a few pages.
 #ifndef PLI_BOOT_PSET_WIRE_H
 #define PLI_BOOT_PSET_WIRE_H
 
@@ -9,9 +10,10 @@
 #include <stdint.h>
 
 enum {
-    PLI_PSET_N_SET = 4096,        // sets a job can have
-    PLI_PSET_N_RUN = 131072,      // and runs, all together
-    PLI_PSET_N_TEXT = 1024 * 1024 // and bytes of names
+    PLI_PSET_N_SET = 32768,            // sets a job can have; each version of the world is one
+    PLI_PSET_N_RUN = 16 * 32768,       // and runs, all together
+    PLI_PSET_N_TEXT = 2 * 1024 * 1024, // and bytes of names
+    PLI_PSET_N_LIST = 4096             // lists of sets by their names
 };
 
 // Processes first, first + step, ... n of them, by their index in the job. The runs of a set ascend
@@ -37,20 +39,23 @@ struct pli_pset_entry {
     uint32_t origin;  // enum pli_pset_origin
     uint32_t version; // 1, or the number after the @ of its name
     uint32_t maker;   // index of the process that made it, UINT32_MAX: the launcher
+    uint32_t next;    // the next older one in its list, + 1; 0: none
+    uint32_t spare;
 };
-_Static_assert(sizeof(struct pli_pset_entry) == 40, "shared with other processes");
+_Static_assert(sizeof(struct pli_pset_entry) == 48, "shared with other processes");
 
 struct pli_pset_table {
     _Atomic uint32_t n_set; // entries that count
     uint32_t spare;
     uint32_t n_run, n_text;  // in use; guarded by owner
     unsigned char owner[48]; // the lock of the process that adds one now, see node_lock.h
+    _Atomic uint32_t lists[PLI_PSET_N_LIST]; // the newest set, + 1; 0: none
     struct pli_pset_entry sets[PLI_PSET_N_SET];
     struct pli_pset_run runs[PLI_PSET_N_RUN];
     char text[PLI_PSET_N_TEXT];
 };
-_Static_assert(sizeof(struct pli_pset_table) ==
-                   64 + 40 * PLI_PSET_N_SET + 12 * PLI_PSET_N_RUN + PLI_PSET_N_TEXT,
+_Static_assert(sizeof(struct pli_pset_table) == 64 + 4 * PLI_PSET_N_LIST + 48 * PLI_PSET_N_SET +
+                                                    12 * PLI_PSET_N_RUN + PLI_PSET_N_TEXT,
                "shared with other processes");
 
 #endif

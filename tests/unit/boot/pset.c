@@ -142,6 +142,26 @@ static void dead_owner(void)
     pli_node_lock_drop(table()->owner);
 }
 
+// A writer that dies after it has counted a set, and before the set is in the list of its name.
+static void unlisted(void)
+{
+    const uint32_t list[] = { 9 };
+    struct pli_pset set;
+    T_EQ(add("counted", list, 1), PLI_OK);
+    uint32_t n = pli_pset_count(&node), k = 0;
+    while (table()->lists[k] != n) {
+        k++;
+    }
+    table()->lists[k] = table()->sets[n - 1].next;
+    T_OK(!pli_pset_find(&node, "counted", &set));
+    T_EQ(add("counted", list, 1), PLI_OK);
+    T_EQ(pli_pset_count(&node), n);
+    T_OK(pli_pset_find(&node, "counted", &set) && pli_pset_has(&set, 9));
+    table()->sets[n - 1].next = n; // a list that leads to itself
+    T_OK(!pli_pset_find(&node, "not there", &set));
+    table()->sets[n - 1].next = 0;
+}
+
 static void damage(void)
 {
     struct pli_pset set;
@@ -168,7 +188,13 @@ static void full(void)
     }
     T_EQ(err, PLI_ERR_NO_SPACE);
     T_EQ(pli_pset_count(&node), PLI_PSET_N_SET);
+    T_OK(PLI_PSET_N_SET >= 20000);
     T_EQ(add("name", (const uint32_t[]){ 1, 2 }, 2), PLI_OK); // what is there stays
+    for (int i = 0; i < 20000; i++) {
+        struct pli_pset set;
+        snprintf(name, sizeof name, "fill %d", i);
+        T_MUST(pli_pset_find(&node, name, &set) && set.n == 2);
+    }
 }
 
 int main(void)
@@ -179,6 +205,7 @@ int main(void)
     names();
     many_at_once();
     dead_owner();
+    unlisted();
     damage();
     full();
     pli_node_unmap(&node);
