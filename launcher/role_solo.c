@@ -27,6 +27,7 @@
 #include "launcher/ranks/impi_agent.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/listener.h"
+#include "launcher/ranks/process_table.h"
 #include "launcher/base/output.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/singleton.h"
@@ -136,6 +137,7 @@ static void print_place(const struct pli_job *job, const struct pli_proc_task *t
 
 static void all_started(const struct pli_job *job)
 {
+    pli_process_table_publish(job);
     if (job->opt.is_verbose) {
         pli_say("%u ranks in %u processes started in %.1f ms", job->n_rank, job->n_first,
                 (double)(pli_clock_ns() - job->start_ns) / 1e6);
@@ -144,6 +146,7 @@ static void all_started(const struct pli_job *job)
 
 static void clean_up(const struct pli_job *job, bool is_bad)
 {
+    pli_process_table_free();
     pli_recording_read(0, job->node.header->host);
     pli_recording_finish(job);
     if (is_bad) {

@@ -1,0 +1,25 @@
+"""A debugger finds the ranks by the MPIR table of mpiexec: gdb reads it, and stops at MPIR_Breakpoint."""
+import shutil
+import subprocess
+import sys
+
+from lib.launch import MPIEXEC, SLOW, check, status
+
+if shutil.which("gdb") is None:
+    print("skipped: gdb is not there")
+    sys.exit(77)
+
+p = subprocess.run(["gdb", "-q", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set confirm off",
+                    "-ex", "set breakpoint pending on", "-ex", "break main", "-ex", "run", "-ex", "set var MPIR_being_debugged=1",
+                    "-ex", "break MPIR_Breakpoint", "-ex", "continue", "-ex", "print MPIR_proctable_size", "-ex", "print MPIR_debug_state",
+                    "-ex", "print *MPIR_proctable@3", "-ex", "delete", "-ex", "continue",
+                    "--args", MPIEXEC, "-n", "3", "/bin/sleep", "1"],
+                   capture_output=True, text=True, timeout=120 * SLOW, check=False, stdin=subprocess.DEVNULL)
+said = p.stdout + p.stderr
+if "ptrace" in said and "Operation not permitted" in said:
+    print("skipped: this host permits no ptrace")
+    sys.exit(77)
+check("= 3\n" in p.stdout and "= 1\n" in p.stdout, said)
+check(p.stdout.count("/bin/sleep") >= 3 and p.stdout.count("pid = ") == 3, said)
+check("exited normally" in said, said)
+sys.exit(status())
