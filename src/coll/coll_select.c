@@ -25,18 +25,19 @@
 #include <string.h>
 
 enum need {
-    COMMUTES = 1, // the operation does not care about order
-    FORCED = 2,   // taken only when the setting names it
-    BOARD = 4,    // blocking, all members on one host
-    WINDOW = 8,   // and each has memory to show data in
-    DENSE = 16,   // elements lie close together
-    HOSTS = 32,   // members on several hosts, numbered host by host if order matters
-    HERE = 64,    // blocking, and every host has a board of its members
-    EVEN = 128,   // and each has the same number of them
-    CORES = 512,  // and there is a core for each
-    SLICES = 256, // a window has room for an element of every rank
-    APART = 2048, // not in place
-    STAYS = 1024, // a job that ends when a rank dies: nobody leaves while others read its buffer
+    COMMUTES = 1,   // the operation does not care about order
+    FORCED = 2,     // taken only when the setting names it
+    BOARD = 4,      // blocking, all members on one host
+    WINDOW = 8,     // and each has memory to show data in
+    DENSE = 16,     // elements lie close together
+    HOSTS = 32,     // members on several hosts, numbered host by host if order matters
+    HERE = 64,      // blocking, and every host has a board of its members
+    EVEN = 128,     // and each has the same number of them
+    CORES = 512,    // and there is a core for each
+    CROWDED = 4096, // and there is not
+    SLICES = 256,   // a window has room for an element of every rank
+    APART = 2048,   // not in place
+    STAYS = 1024,   // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
 // So many ranks on one host are endpoints of few processes: the least messages in all count, and
@@ -64,8 +65,11 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_GATHER] = {
         { "board", "postings in shared memory",
-          .direct = pli_move_post_gather, .needs = BOARD | CORES,
+          .direct = pli_move_post_gather, .needs = BOARD,
           .max_bytes = PLI_BOARD_POST_MAX, .max_rank = PLI_BOARD_POSTS_RANKS },
+        { "sizes", "first see that sizes agree",
+          .direct = pli_gather_sizes, .needs = BOARD | CROWDED,
+          .min_bytes = PLI_BOARD_POST_MAX + 1, .max_rank = PLI_BOARD_POSTS_RANKS },
         { "cma", "one copy, or as below if that is faster",
           .direct = pli_move_cma_gather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "windows", "windows in shared memory",
@@ -76,7 +80,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_GATHERV] = {
         { "board", "postings in shared memory, or messages",
-          .direct = pli_move_post_gather, .needs = BOARD | CORES,
+          .direct = pli_move_post_gather, .needs = BOARD,
           .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "every rank to the root", .build = pli_gather_linear },
     },
@@ -85,7 +89,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .direct = pli_move_cma_scatter, .needs = BOARD | CORES | STAYS,
           .min_bytes = 16 * KIB + 1 },
         { "board", "a ring in shared memory",
-          .direct = pli_scatter_board, .needs = BOARD | CORES, .max_bytes = 16 * KIB,
+          .direct = pli_scatter_board, .needs = BOARD, .max_bytes = 16 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
         { "binomial", "a tree, blocks handed on",
           .build = pli_scatter_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
@@ -93,7 +97,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_SCATTERV] = {
         { "board", "postings in shared memory, or messages",
-          .direct = pli_move_post_scatterv, .needs = BOARD | CORES,
+          .direct = pli_move_post_scatterv, .needs = BOARD,
           .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
@@ -111,7 +115,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_ALLGATHERV] = {
         { "board", "postings in shared memory",
-          .direct = pli_move_post_allgatherv, .needs = BOARD | CORES,
+          .direct = pli_move_post_allgatherv, .needs = BOARD,
           .max_bytes = 4 * PLI_BOARD_POST_MAX, .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "every rank to every rank", .build = pli_allgather_linear, .max_rank = 8 },
         { "ring", "blocks go around", .build = pli_allgather_ring },
@@ -131,13 +135,13 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     },
     [PLI_COLL_ALLTOALLV] = {
         { "board", "postings in shared memory, or messages",
-          .direct = pli_move_post_alltoallv, .needs = BOARD | CORES | APART, .max_rank = 64 },
+          .direct = pli_move_post_alltoallv, .needs = BOARD | APART, .max_rank = 64 },
         { "linear", "everything at once", .build = pli_alltoall_linear, .max_rank = 64 },
         { "pairwise", "one partner at a time", .build = pli_alltoall_pairwise },
     },
     [PLI_COLL_ALLTOALLW] = {
         { "board", "postings in shared memory, or messages",
-          .direct = pli_move_post_alltoallv, .needs = BOARD | CORES | APART, .max_rank = 64 },
+          .direct = pli_move_post_alltoallv, .needs = BOARD | APART, .max_rank = 64 },
         { "linear", "everything at once", .build = pli_alltoall_linear, .max_rank = 64 },
         { "pairwise", "one partner at a time", .build = pli_alltoall_pairwise },
     },
@@ -192,14 +196,14 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_SCAN] = {
         { "board", "postings from rank to rank",
           .direct = pli_scan_board,
-          .needs = BOARD | CORES | DENSE, .max_bytes = PLI_BOARD_POST_MAX, .max_rank = 64 },
+          .needs = BOARD | DENSE, .max_bytes = PLI_BOARD_POST_MAX, .max_rank = 64 },
         { "doubling", "at doubling distance", .build = pli_scan_doubling },
         { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
     },
     [PLI_COLL_EXSCAN] = {
         { "board", "postings from rank to rank",
           .direct = pli_scan_board,
-          .needs = BOARD | CORES | DENSE, .max_bytes = PLI_BOARD_POST_MAX, .max_rank = 64 },
+          .needs = BOARD | DENSE, .max_bytes = PLI_BOARD_POST_MAX, .max_rank = 64 },
         { "doubling", "at doubling distance", .build = pli_scan_doubling },
         { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
     },
@@ -335,7 +339,8 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
         return PLI_OK;
     }
     struct pli_board *b = is_blocking ? pli_comm_state_board(a->comm) : NULL;
-    if (b == NULL || (r->needs & CORES && b->is_oversubscribed && !is_wanted)) {
+    if (b == NULL || (r->needs & CORES && b->is_oversubscribed && !is_wanted) ||
+        (r->needs & CROWDED && !b->is_oversubscribed && !is_wanted)) {
         return PLI_AGAIN;
     }
     return r->needs & WINDOW ? pli_board_widen(b, a, pli_board_window_need(a)) : PLI_OK;
@@ -381,7 +386,8 @@ static const char *why_not(const struct pli_coll_algo *r, const struct pli_coll_
                ? "an element of every rank does not fit a window"
            : h != NULL && (h->n_host <= 1 || h->n_host == a->n)
                ? "only where several hosts have several ranks"
-           : r->needs & CORES && pli_lane_is_oversubscribed() ? "only with a core for each rank"
+           : r->needs & CORES && pli_lane_is_oversubscribed()    ? "only with a core for each rank"
+           : r->needs & CROWDED && !pli_lane_is_oversubscribed() ? "only with more ranks than cores"
            : r->needs & BOARD
                ? "the members have no board: several hosts, no memory, or it is made "
                  "at the third collective"
@@ -517,7 +523,9 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
     }
     if (r->needs & BOARD) {
         fprintf(to, ", blocking, on one host%s%s",
-                r->needs & CORES ? " with a core for each rank" : "",
+                r->needs & CORES     ? " with a core for each rank"
+                : r->needs & CROWDED ? " with more ranks than cores"
+                                     : "",
                 r->needs & DENSE ? ", dense type" : "");
     }
 }

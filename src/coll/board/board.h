@@ -43,6 +43,7 @@ struct pli_board {
     int post_reader[PLI_BOARD_POSTS]; // who reads my last ones (board_post.h)
     unsigned char *chunks;            // mine, for postings that do not fit a slot
     bool has_no_chunks;               // there was no memory for them
+    bool has_read;                    // a posting since it last woke those who wait for room
     bool has_agreed;                  // on the sizes of the operation under way (board_post.h)
     struct pli_board_cma *cma;        // of board_cma.c; NULL: not used yet
     int only; // member to wake at the end of a meeting, when the others are woken later; -1: all

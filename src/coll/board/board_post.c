@@ -12,7 +12,11 @@
 #include "msg/progress.h"
 #include "obj/comm.h"
 
-enum { POLL_EVERY = 16, NOBODY = -1 };
+enum {
+    POLL_EVERY = 16,
+    WAKE_EVERY = PLI_BOARD_POSTS / 2, // so a reader wakes a writer before it needs its next posting
+    NOBODY = -1
+};
 
 static struct pli_board_slot *slot_of(const struct pli_board *b, int member)
 {
@@ -101,6 +105,7 @@ enum pli_err pli_board_post_read(struct pli_board *b, const struct pli_coll_args
 {
     const struct pli_board_slot *slot = slot_of(b, member);
     b->kind = (uint32_t)a->kind;
+    b->has_read = true;
     if (!pli_board_wait(b, &slot->seq, b->post_at + 1)) {
         return pli_failure_refuse(pli_coll_kind_info[a->kind].name, a->comm);
     }
@@ -125,6 +130,12 @@ void pli_board_post_end(struct pli_board *b)
     }
     b->post_at++;
     atomic_store_explicit(&b->members[b->me].posts_read, b->post_at, memory_order_release);
+    // Members that share cores sleep soon while they wait for room; others look for longer than
+    // this member needs to come to the next operation.
+    if (b->has_read && b->is_oversubscribed && b->post_at % WAKE_EVERY == 0) {
+        b->has_read = false;
+        pli_board_wake_all(b);
+    }
     if (b->post_at % POLL_EVERY == 0) {
         pli_progress_once(b->lane); // others may need us for something else
     }

@@ -11,8 +11,8 @@ enum {
     PLI_BOARD_INLINE = 96,
     PLI_BOARD_RING = 8,
     PLI_BOARD_N_GROUP = 16,
-    PLI_BOARD_POSTS = 8,        // postings of a member that may wait to be read
-    PLI_BOARD_POSTS_RANKS = 512 // members of a board that has room for postings
+    PLI_BOARD_POSTS = 16,       // postings of a member that may wait to be read
+    PLI_BOARD_POSTS_RANKS = 256 // members of a board that has room for postings
 };
 
 // One posting. What is said here is complete once seq has its number.
