@@ -23,6 +23,7 @@
 #   make soak       a changing mix of jobs, faults and settings on virtual hosts for MINUTES (10) (root);
 #                   SEED=n for the same mix again
 #   make test-hosts-many   100 virtual hosts start, run a barrier and end (root)
+#   make test-ranks-many   2000 ranks over TCP and 600 under the launchers of others, beside a rank that is busy (root for Slurm)
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
 #                   B=busy: beside 0 to 20 processes that compute
@@ -145,6 +146,10 @@ soak: all
 
 test-hosts-many: all
 	@python3 tests/soak/hosts_many.py --build $(BUILD) $(if $(HOSTS),--hosts $(HOSTS))
+
+test-ranks-many: all
+	@tools/setup/need peers
+	@python3 tests/soak/ranks_many.py --build $(BUILD) $(if $(RANKS),--ranks $(RANKS))
 
 demo: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target tour

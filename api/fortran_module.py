@@ -186,16 +186,46 @@ def status_interfaces(prefix):
     return out
 
 
-def module(constants, routines):
+SIZEOF_KINDS = [(word, kind) for word, kinds in (
+    ("integer", ("int8", "int16", "int32", "int64")), ("logical", ("int8", "int16", "int32", "int64")),
+    ("real", ("real32", "real64")), ("complex", ("real32", "real64"))) for kind in kinds] + [("character", "*")]
+SIZEOF_RANKS = range(8)  # what Fortran 2003 has
+
+
+def sizeof_module():
+    """MPI_Sizeof for compilers without descriptors: a procedure for each type, kind and rank. Logicals have the kinds of integers."""
+    names, bodies = [], []
+    for word, kind in SIZEOF_KINDS:
+        declared = f"{word}(len=*)" if word == "character" else f"{word}(kind={kind})"
+        for rank in SIZEOF_RANKS:
+            name = f"sizeof_{word}_{kind.replace('*', 'any')}_{rank}"
+            shape = f"({', '.join([':'] * rank)})" if rank else ""
+            names.append(name)
+            bodies += [f"  subroutine {name}(x, size, ierror)", f"    {declared}, intent(in) :: x{shape}",
+                       "    integer, intent(out) :: size", "    integer, optional, intent(out) :: ierror",
+                       "    size = storage_size(x) / 8", "    if (present(ierror)) ierror = 0", "  end subroutine"]
+    out = ["! MPI_Sizeof for compilers that hand over buffers by address. Generated.", "module mpi_sizeof_kinds",
+           "  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64", "  implicit none", "  private",
+           "  public :: MPI_Sizeof, PMPI_Sizeof"]
+    for prefix in ("", "P"):
+        out += [f"  interface {prefix}MPI_Sizeof", *(f"    module procedure {name}" for name in names), "  end interface"]
+    return "\n".join([*out, "contains", *bodies, "end module", ""])
+
+
+def module(constants, routines, by_descriptor=True):
     out = ["! The module mpi. Generated from the API table.", "MODULE mpi_constants", "IMPLICIT NONE", "PUBLIC"]
     out += declarations(constants, True, False)
     out += ["END MODULE mpi_constants", "", "MODULE mpi", "USE mpi_constants"]
     # The standard wants the types of mpi_f08 and the comparison of handles here too.
     out += wrapped(f"USE mpi_f08_types, ONLY: OPERATOR(==), OPERATOR(/=), MPI_Status, {', '.join(model.HANDLE_TYPES)}")
+    if not by_descriptor:
+        out.append("USE mpi_sizeof_kinds, ONLY: MPI_Sizeof, PMPI_Sizeof")
     out += ["IMPLICIT NONE", "PUBLIC"]
     out += [f"EXTERNAL :: {name}" for name in procedures(constants)]
     for prefix in ("", "P"):
-        out += interfaces(routines, prefix) + descriptor_interface(prefix, "MPI_Sizeof", ["x", "size", "ierror"])
+        out += interfaces(routines, prefix)
+        if by_descriptor:
+            out += descriptor_interface(prefix, "MPI_Sizeof", ["x", "size", "ierror"])
         out += status_interfaces(prefix)
         out += [f"INTERFACE {prefix}MPI_F_SYNC_REG", f"  SUBROUTINE {prefix}MPI_F_SYNC_REG(buf)",
                 "    IMPLICIT NONE", "!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf", "!DIR$ IGNORE_TKR buf",

@@ -247,6 +247,8 @@ def f08_module(routines, by_descriptor):
     out = ["! The procedures of MPI. Generated from the API table.", "module mpi_f08",
            "  use, intrinsic :: iso_c_binding, only: c_ptr", "  use mpi_f08_types", "  use mpi_f08_callbacks", "  implicit none",
            "  private :: c_ptr"]
+    if not by_descriptor:
+        out.insert(-2, "  use mpi_sizeof_kinds, only: MPI_Sizeof, PMPI_Sizeof")
     for key, forms in generics(routines).items():
         for prefix in ("", "P"):
             out.append(f"  interface {prefix}{key}")

@@ -7,6 +7,7 @@ OUT_DIR/glue/glue_<chapter>.c    mpi_send_ and its like, which call MPI_Send
 OUT_DIR/glue/pglue_<chapter>.c   pmpi_send_ and its like, which call PMPI_Send
 OUT_DIR/include/mpif.h           valid in fixed and in free form
 OUT_DIR/module/mpi.f90           the module mpi, behind its constants (mpi_constants)
+OUT_DIR/module/mpi_address.f90   the same for compilers that hand over buffers by address, and mpi_sizeof_kinds.f90 for it
 docs/design/fortran.md says how arguments are converted; fortran_model.py what each of them is.
 """
 import os
@@ -31,6 +32,8 @@ def main():
     constants = list(model.constants(api))
     gen.write(os.path.join(out, "include", "mpif.h"), fortran_module.header(constants, all_routines))
     gen.write(os.path.join(out, "module", "mpi.f90"), fortran_module.module(constants, all_routines))
+    gen.write(os.path.join(out, "module", "mpi_address.f90"), fortran_module.module(constants, all_routines, by_descriptor=False))
+    gen.write(os.path.join(out, "module", "mpi_sizeof_kinds.f90"), fortran_module.sizeof_module())
 
 
 if __name__ == "__main__":

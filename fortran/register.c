@@ -5,9 +5,10 @@
 
 #include "fortran/argument.h"
 
+#include <assert.h>
+#include <float.h>
 #include <mpi.h>
 #include <stdint.h>
-#include <stdio.h>
 
 // Of the standard, but not of its ABI: a library of MPI may lack them.
 extern MPI_Fint *MPI_F_STATUS_IGNORE __attribute__((weak));
@@ -37,26 +38,58 @@ static void register_logical(int size, void *yes, void *no)
     }
 }
 
+static const struct {
+    const char *key, *value;
+} described[] = {
+    // The sizes of default types: INTEGER and LOGICAL are a C int, REAL a float.
+    { "mpi_logical_size", "4" },
+    { "mpi_integer_size", "4" },
+    { "mpi_real_size", "4" },
+    { "mpi_double_precision_size", "8" },
+    // What one of the compilers has counts, as this library serves all of them. One below that is
+    // not told so refuses the datatype.
+    { "mpi_logical1_supported", "true" },
+    { "mpi_logical2_supported", "true" },
+    { "mpi_logical4_supported", "true" },
+    { "mpi_logical8_supported", "true" },
+    { "mpi_integer1_supported", "true" },
+    { "mpi_integer2_supported", "true" },
+    { "mpi_integer4_supported", "true" },
+    { "mpi_integer8_supported", "true" },
+    { "mpi_real2_supported", "true" },
+    { "mpi_real4_supported", "true" },
+    { "mpi_real8_supported", "true" },
+    { "mpi_complex4_supported", "true" },
+    { "mpi_complex8_supported", "true" },
+    { "mpi_complex16_supported", "true" },
+    { "mpi_double_complex_supported", "true" },
+#ifdef __SIZEOF_INT128__
+    { "mpi_logical16_supported", "true" },
+    { "mpi_integer16_supported", "true" },
+#else
+    { "mpi_logical16_supported", "false" },
+    { "mpi_integer16_supported", "false" },
+#endif
+#if defined(__SIZEOF_FLOAT128__) || LDBL_MANT_DIG == 113
+    { "mpi_real16_supported", "true" },
+    { "mpi_complex32_supported", "true" },
+#else
+    { "mpi_real16_supported", "false" },
+    { "mpi_complex32_supported", "false" },
+#endif
+};
+static_assert(sizeof(MPI_Fint) == 4 && sizeof(float) == 4 && sizeof(double) == 8,
+              "the sizes of default types are those above");
+
 void pli_register_sizes(void)
 {
-    static const struct {
-        const char *key;
-        size_t size;
-    } sizes[] = {
-        { "mpi_logical_size", sizeof(MPI_Fint) },
-        { "mpi_integer_size", sizeof(MPI_Fint) },
-        { "mpi_real_size", sizeof(float) },
-        { "mpi_double_precision_size", sizeof(double) },
-    };
     MPI_Info info = MPI_INFO_NULL;
     if (PMPI_Abi_get_fortran_info(&info) != MPI_SUCCESS) {
         return;
     }
     if (info == MPI_INFO_NULL && PMPI_Info_create(&info) == MPI_SUCCESS) {
-        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-            char number[8];
-            snprintf(number, sizeof number, "%zu", sizes[i].size);
-            PMPI_Info_set(info, sizes[i].key, number);
+        for (size_t i = 0; i < sizeof described / sizeof described[0]; i++) {
+            PMPI_Info_set(info, described[i].key, described[i].value);
         }
         PMPI_Abi_set_fortran_info(info);
     }

@@ -104,14 +104,15 @@ enum { KILLED = 128, N_SIGNAL = 64 }; // exit status: and the signal, as shells 
 // This process stays between mpiexec and the program: CRIU changes its credentials, and the kernel
 // then forgets which signal it should get when its parent dies. It ends as the program does, and
 // kills the program when mpiexec is gone.
-static _Noreturn void run_guarded(const char *const argv[], int null, int life_pipe)
+static _Noreturn void run_guarded(const char *const argv[], int null, int life_pipe,
+                                  const int *keep)
 {
     int status = 1;
     pid_t me = getpid(), pid = fork();
     if (pid == 0) {
         begin_child(me);
         spare();
-        become(argv, null, NULL);
+        become(argv, null, keep);
     }
     dup2(life_pipe, 0);
     syscall(SYS_close_range, 1, ~0U, 0); // ranks must see that mpiexec is gone
@@ -128,25 +129,25 @@ static _Noreturn void run_guarded(const char *const argv[], int null, int life_p
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : KILLED + WTERMSIG(status));
 }
 
-bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *keep)
+static bool start(struct pli_helper *h, const char *const argv[], const int *keep, bool is_guarded)
 {
     pid_t parent = getpid();
     int life_pipe[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    bool is_made = null >= 0 && (keep != NULL || pipe2(life_pipe, O_CLOEXEC) == 0);
+    bool is_made = null >= 0 && (!is_guarded || pipe2(life_pipe, O_CLOEXEC) == 0);
     // What is restored is in CRIU's session, and can be dumped again if that is in sight there.
-    bool is_apart = keep != NULL && (pli_pidns_is_open() || getsid(0) == 0);
+    bool is_apart = !is_guarded && (pli_pidns_is_open() || getsid(0) == 0);
     pid_t pid = is_made ? fork() : -1;
     if (pid == 0 && is_apart) {
         setsid();
     } else if (pid == 0) {
         setpgid(0, 0);
     }
-    if (pid == 0 && keep != NULL) {
+    if (pid == 0 && !is_guarded) {
         begin_child(parent);
         become(argv, null, keep);
     } else if (pid == 0) {
         close(life_pipe[1]);
-        run_guarded(argv, null, life_pipe[0]);
+        run_guarded(argv, null, life_pipe[0], keep);
     }
     close(null);
     close(life_pipe[0]);
@@ -155,6 +156,16 @@ bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *
         return false;
     }
     return true;
+}
+
+bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *keep)
+{
+    return start(h, argv, keep, keep == NULL);
+}
+
+bool pli_helper_exec_guarded(struct pli_helper *h, const char *const argv[], const int *keep)
+{
+    return start(h, argv, keep, true);
 }
 
 static bool collect(struct pli_helper *h)

@@ -28,6 +28,8 @@ bool pli_helper_fork(struct pli_helper *h, bool (*fn)(void *arg, int report), vo
 // Runs a program. With keep, descriptors that it inherits and -1 at the end, it is our child and
 // its children may become ours; else it surely dies with us.
 bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *keep);
+// The same, but it surely dies with us although it inherits descriptors.
+bool pli_helper_exec_guarded(struct pli_helper *h, const char *const argv[], const int *keep);
 void pli_helper_watch(struct pli_helper *h);
 void pli_helper_kill(struct pli_helper *h); // and wait for it
 // What it said, or that it was killed before it could say anything.

@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,8 +100,15 @@ static bool grow(struct pli_output *k, size_t len)
     return true;
 }
 
+#define ERASE "\r\033[K" // the line that the cursor is in
+
 static void append(struct pli_output *k, const char *data, size_t len)
 {
+    if (k->has_progress && grow(k, sizeof ERASE)) {
+        memcpy(k->buf + k->head + k->len, ERASE, sizeof ERASE - 1);
+        k->len += sizeof ERASE - 1;
+        k->has_progress = false;
+    }
     if (len > 0 && !k->is_gone && grow(k, len)) {
         memcpy(k->buf + k->head + k->len, data, len);
         k->len += len;
@@ -199,6 +208,32 @@ void pli_output_flush(void)
     if (self->err != &self->out) {
         pump(self->err);
     }
+}
+
+void pli_output_progress(const char *fmt, ...)
+{
+    struct pli_output *k = pli_launcher.output->err;
+    char text[512];
+    struct winsize size = { 0 };
+    const char *terminal = getenv("TERM");
+    if (!k->is_tty || k->len > 0 || k->last_byte != '\n' || terminal == NULL ||
+        strcmp(terminal, "dumb") == 0) {
+        return;
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    ioctl(k->watch.fd, TIOCGWINSZ, &size);
+    size_t most = size.ws_col > 1 ? size.ws_col - 1u : 79; // a line that wraps cannot be erased
+    size_t len = n < 0 ? 0 : strnlen(text, most < sizeof text ? most : sizeof text - 1);
+    append(k, "", 0);
+    if (len > 0) {
+        append(k, text, len);
+        k->has_progress = true;
+        k->last_byte = '\n'; // of what stays
+    }
+    flush_one(k);
 }
 
 bool pli_output_is_empty(void)

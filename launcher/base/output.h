@@ -22,8 +22,9 @@ struct pli_output {
     struct pli_watch watch; // waits for room only while something is held
     enum pli_output_kind kind;
     bool is_tty;
-    bool is_gone; // the reader closed: what comes is dropped
-    int error;    // errno of a failed write, 0 when none
+    bool has_progress; // a line of pli_output_progress is shown
+    bool is_gone;      // the reader closed: what comes is dropped
+    int error;         // errno of a failed write, 0 when none
     char *buf;
     size_t head, len, cap;
     const void *last;                 // whose bytes came last
@@ -51,6 +52,10 @@ bool pli_output_fits(const struct pli_output *k, size_t len);
 // `label` (may be "") opens every line.
 void pli_output_put(struct pli_output *k, const void *who, const char *label, const char *data,
                     size_t len);
+
+// Show this line on the terminal that is standard error, in the place of the last one, until
+// anything else is printed; "" removes it. Where there is no terminal nothing is shown.
+void pli_output_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 // Write what can be written; streams that waited for room go on.
 void pli_output_flush(void);

@@ -197,6 +197,8 @@ static void commit_done(struct pli_helper *h, bool is_good)
             pli_launcher.ckpt->plan.number, pli_launcher.ckpt->n_rank, pli_launcher.ckpt->plan.dir,
             (double)(now - pli_launcher.ckpt->start_ns) * 1e-9,
             (double)(pli_launcher.ckpt->go_ns - pli_launcher.ckpt->stop_ns) * 1e-9);
+    pli_launcher.ckpt->plan.last = pli_launcher.ckpt->plan.number;
+    pli_launcher.ckpt->plan.last_depth = pli_launcher.ckpt->plan.depth;
     pli_restart_trust_warn(pli_launcher.ckpt->plan.dir, pli_launcher.ckpt->plan.number);
     finish();
 }

@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/base/launcher.h"
+#include "launcher/base/say.h"
 #include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_sum.h"
 #include "launcher/ckpt/manifest.h"
@@ -165,8 +166,35 @@ static bool write_manifest(const struct pli_ckpt_plan *plan)
     return is_good;
 }
 
-// All but the newest ones are removed; one that a restart has passed over is not counted. Each is
-// renamed first, so that a half-removed one cannot be taken for a whole.
+// Whether a checkpoint needs another one, directly or through others.
+static bool is_based_on(const char *dir, uint32_t by, uint32_t number)
+{
+    char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
+    while (by > number) {
+        struct pli_manifest m;
+        snprintf(path, sizeof path, "%s/%u", dir, by);
+        if (!pli_manifest_read(path, false, &m, why)) {
+            return false; // it is no good with or without
+        }
+        by = m.base;
+        pli_manifest_fini(&m);
+    }
+    return by == number;
+}
+
+// Whether one of those that are kept, from `from` on, is based on this one.
+static bool is_needed(const struct pli_ckpt_plan *plan, uint32_t from, uint32_t number)
+{
+    bool is = false;
+    for (uint32_t n = UINT32_MAX; !is && (n = pli_ckpt_last(plan->dir, n)) >= from && n > 0;) {
+        is = is_based_on(plan->dir, n, number);
+    }
+    return is;
+}
+
+// All are removed but the newest ones and those that they are based on; one that a restart has
+// passed over is not counted. Each is renamed first, so that a half-removed one cannot be taken for
+// a whole.
 static void prune(const struct pli_ckpt_plan *plan)
 {
     uint32_t n = UINT32_MAX;
@@ -174,8 +202,12 @@ static void prune(const struct pli_ckpt_plan *plan)
         n = pli_ckpt_last(plan->dir, n);
         i += n <= plan->good || n >= plan->first;
     }
+    uint32_t from = n;
     while (n > 0 && (n = pli_ckpt_last(plan->dir, n)) > 0) {
         char path[PATH_MAX + 32], away[PATH_MAX];
+        if (is_needed(plan, from, n)) {
+            continue;
+        }
         snprintf(path, sizeof path, "%s/%u", plan->dir, n);
         pli_ckpt_temp(away, plan->dir, plan->owner, "old");
         if (rename(path, away) != 0) {

@@ -112,12 +112,19 @@ static void leave(const struct pli_job *job, const struct pli_dframe *f)
     pli_launcher.ckpt->plan.number = pli_unpack_u32(&u);
     char *where = pli_unpack_text(&u);
     pli_launcher.ckpt->is_move = pli_unpack_u32(&u) != 0;
+    pli_launcher.ckpt->plan.pages = (enum pli_ckpt_pages)pli_unpack_u32(&u);
+    pli_launcher.ckpt->plan.parent[0] = '\0';
     pli_launcher.ckpt->plan.temp[0] = '\0';
     if (pli_launcher.ckpt->is_move) {
+        pli_launcher.ckpt->plan.pages = PLI_CKPT_PAGES_PLAIN;
         pli_migrate_daemon_dump(&u);
     } else if (where != NULL && where[0] != '\0') {
         snprintf(pli_launcher.ckpt->plan.temp, sizeof pli_launcher.ckpt->plan.temp, "%.*s/host.%u",
                  PATH_MAX - 32, where, job->here);
+        if (pli_launcher.ckpt->plan.pages == PLI_CKPT_PAGES_CHANGED) {
+            snprintf(pli_launcher.ckpt->plan.parent, sizeof pli_launcher.ckpt->plan.parent,
+                     "../parent/host.%u", job->here);
+        }
     }
     free(where);
     pli_ckpt_ranks_leave();
@@ -190,6 +197,12 @@ static bool may_write(void)
     return busy == NULL;
 }
 
+// mpiexec has made the link for all hosts.
+static bool link_base(void)
+{
+    return true;
+}
+
 // mpiexec decides when.
 static bool may_resume(enum pli_ckpt_phase before)
 {
@@ -253,6 +266,7 @@ static const struct pli_ckpt_ranks_ops ranks_ops = {
     .stopped = stopped,
     .drained = drained,
     .may_write = may_write,
+    .link_base = link_base,
     .describe = describe,
     .may_resume = may_resume,
     .restored = restored,

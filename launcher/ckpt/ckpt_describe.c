@@ -54,6 +54,8 @@ bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_what *w
                               .tasks = what->tasks,
                               .n_task = what->tasks == NULL ? 0 : what->n,
                               .job = plan->job->node.header->job,
+                              .base = plan->base,
+                              .depth = plan->depth,
                               .attempt = (uint32_t)atomic_load(&save->n_begun),
                               .generation = (uint32_t)atomic_load(&save->generation) };
     while (m.argv[m.n_arg] != NULL) {

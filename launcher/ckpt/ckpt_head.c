@@ -8,6 +8,7 @@
 #include "launcher/base/say.h"
 #include "launcher/ckpt/auto_restart.h"
 #include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_base.h"
 #include "launcher/ckpt/ckpt_describe.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_hosts.h"
@@ -49,6 +50,7 @@ static void say_to(uint32_t host, enum pli_ckpt_step step, const char *where)
     pli_pack_text(&p, where);
     bool is_mover = pli_launcher.ckpt->is_move && host == pli_launcher.ckpt->moved_host;
     pli_pack_u32(&p, is_mover);
+    pli_pack_u32(&p, pli_launcher.ckpt->plan.pages);
     if (is_mover && step == PLI_CKPT_STEP_DUMP) {
         pli_launcher.ckpt->move_ops->pack_destination(&p);
     } else if (is_mover && step == PLI_CKPT_STEP_RESUME) {
@@ -116,7 +118,8 @@ static void stop(void)
         return;
     }
     pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
-    if (mkdir(pli_launcher.ckpt->plan.temp, 0700) != 0) {
+    if (mkdir(pli_launcher.ckpt->plan.temp, 0700) != 0 ||
+        !pli_ckpt_base_link(&pli_launcher.ckpt->plan)) {
         pli_ckpt_fail(errno, "%.300s cannot be made: %s", pli_launcher.ckpt->plan.temp,
                       strerror(errno));
         resume();

@@ -56,6 +56,11 @@ static bool open_dir(struct pli_job *job)
     plan->good = job->restart_dir != NULL && strcmp(job->restart_dir, job->opt.ckpt_dir) == 0
                      ? pli_ckpt_number_of(job->from->dir)
                      : plan->first;
+    plan->increments = job->opt.is_state ? 0 : job->opt.ckpt_increments;
+    if (plan->good < plan->first && plan->good > 0) {
+        plan->last = plan->good;
+        plan->last_depth = job->from->depth;
+    }
     return true;
 }
 

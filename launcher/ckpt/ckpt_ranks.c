@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "boot/ctl_wire.h"
 #include "ckpt/freeze_wire.h"
+#include "launcher/base/output.h"
 #include "launcher/base/say.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_node.h"
@@ -18,6 +19,7 @@
 #include "launcher/ckpt/ckpt_verify.h"
 #include "launcher/ckpt/criu_run.h"
 #include "launcher/ckpt/manifest.h"
+#include "launcher/ckpt/page_server.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/ranks/resize.h"
@@ -25,15 +27,17 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     STOP_MS = 20000, // for all ranks to stand still
-    SHOW_MS = 2000   // between two messages about progress
+    SHOW_MS = 500    // between two lines about progress
 };
 
 static void check_stopped(void);
@@ -125,6 +129,7 @@ void pli_ckpt_ranks_stop(void)
          t = pli_job_next(pli_launcher.ckpt->job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         *r = (struct pli_ckpt_rank){ .dump = { .watch = { .fd = -1 }, .report = -1 },
+                                     .pages = { .watch = { .fd = -1 }, .report = -1 },
                                      .task = t,
                                      .resume_fd = -1,
                                      .is_wanted = !t->is_over && !t->is_exited };
@@ -145,7 +150,7 @@ static bool is_dumping(void)
     bool is = false;
     for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
          t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        is = is || rank_of(t)->dump.pid > 0;
+        is = is || rank_of(t)->dump.pid > 0 || rank_of(t)->pages.pid > 0;
     }
     return is;
 }
@@ -232,35 +237,124 @@ static void node_done(struct pli_helper *h, bool is_good)
     check_dumped();
 }
 
+static void images_of(const struct pli_ckpt_rank *r, char *to, size_t cap)
+{
+    snprintf(to, cap, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->task->first);
+}
+
+// Neither CRIU works on a rank any more, nor what takes its memory.
+static void rank_done(struct pli_ckpt_rank *r)
+{
+    char dir[PATH_MAX + 32], why[PLI_CKPT_WHY];
+    if (r->dump.pid > 0 || r->pages.pid > 0) {
+        return;
+    }
+    images_of(r, dir, sizeof dir);
+    if (!r->is_failed && !pli_ckpt_verify(dir, why)) {
+        pli_ckpt_fail(EIO, "rank %u could not be restored from what was written: %s", r->task->rank,
+                      why);
+        r->is_failed = true;
+    }
+    r->is_dumped = !r->is_failed;
+    start_dumps();
+    check_dumped();
+}
+
+static void pages_done(struct pli_helper *h, bool is_good)
+{
+    struct pli_ckpt_rank *r =
+        (struct pli_ckpt_rank *)((char *)h - offsetof(struct pli_ckpt_rank, pages));
+    if (!is_good) {
+        char text[PLI_CKPT_WHY];
+        pli_helper_reason(h, text, sizeof text);
+        // CRIU says only that its pages are not taken; when it failed first it knows the reason.
+        if (r->dump.pid > 0 || !r->is_failed) {
+            pli_ckpt_fail(EIO, "rank %u could not be written: %.300s", r->task->rank, text);
+        }
+        r->is_failed = true;
+    }
+    rank_done(r);
+}
+
 static void dump_done(struct pli_helper *h, bool is_good)
 {
     struct pli_ckpt_rank *r = (struct pli_ckpt_rank *)h; // its first member
     char dir[PATH_MAX + 32], log[PATH_MAX + 64], why[PLI_CKPT_WHY], socket[160] = "";
-    snprintf(dir, sizeof dir, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->task->first);
-    if (!is_good) {
+    images_of(r, dir, sizeof dir);
+    if (!is_good && !r->is_failed) {
         snprintf(log, sizeof log, "%s/dump.log", dir);
         pli_criu_reason(log, h->killed_by, why, 256);
         bool has_socket =
             h->killed_by == 0 && pli_ckpt_sockets_find(r->task->pid, true, socket, sizeof socket);
         pli_ckpt_fail(EIO, "rank %u could not be written: %s%s%s", r->task->rank, why,
                       has_socket ? "; its " : "", socket);
-    } else if (!pli_ckpt_verify(dir, why)) {
-        pli_ckpt_fail(EIO, "rank %u could not be restored from what was written: %s", r->task->rank,
-                      why);
-        is_good = false;
     }
-    r->is_dumped = is_good;
-    start_dumps();
-    check_dumped();
+    r->is_failed = r->is_failed || !is_good;
+    rank_done(r);
+}
+
+// The images of the checkpoint that this one is based on, if that has the rank.
+static bool link_base(const struct pli_ckpt_rank *r, const char *dir)
+{
+    const struct pli_ckpt_plan *plan = &pli_launcher.ckpt->plan;
+    char to[64], link[PATH_MAX + 64];
+    snprintf(to, sizeof to, "../%s/rank.%u", plan->parent, r->task->first);
+    snprintf(link, sizeof link, "%s/parent", dir);
+    if (plan->pages != PLI_CKPT_PAGES_CHANGED || symlink(to, link) != 0) {
+        return false;
+    }
+    bool is_there = access(link, R_OK | X_OK) == 0;
+    if (!is_there) {
+        unlink(link);
+    }
+    return is_there;
+}
+
+// What takes the memory of a rank from CRIU: its end of the connection, -1 with errno: there is
+// none.
+static int start_pages(struct pli_ckpt_rank *r, const char *dir)
+{
+    int fds[2];
+    struct pli_page_server_plan p;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+        return -1;
+    }
+    p = (struct pli_page_server_plan){ .fd = fds[0],
+                                       .other = fds[1],
+                                       .has_base = link_base(r, dir) };
+    snprintf(p.dir, sizeof p.dir, "%.*s", PATH_MAX - 1, dir);
+    bool is_good = pli_helper_fork(&r->pages, pli_page_server_run, &p);
+    close(fds[0]);
+    if (!is_good) {
+        close(fds[1]);
+        return -1;
+    }
+    r->pages.done = pages_done;
+    pli_helper_watch(&r->pages);
+    return fds[1];
 }
 
 static bool dump(struct pli_ckpt_rank *r)
 {
     char dir[PATH_MAX + 32];
-    snprintf(dir, sizeof dir, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->task->first);
+    images_of(r, dir, sizeof dir);
     // The number by which the process knows itself: CRIU is in the same PID namespace.
-    return pli_criu_dump(
-        &r->dump, atomic_load(&pli_launcher.ckpt->job->node.rows[r->task->first].pid), dir, false);
+    struct pli_criu_dump_plan d = { .number = atomic_load(
+                                        &pli_launcher.ckpt->job->node.rows[r->task->first].pid),
+                                    .dir = dir,
+                                    .page_fd = -1 };
+    if (mkdir(dir, 0700) != 0) {
+        return false;
+    }
+    if (pli_launcher.ckpt->plan.pages != PLI_CKPT_PAGES_PLAIN) {
+        d.page_fd = start_pages(r, dir);
+    }
+    bool is_good = (pli_launcher.ckpt->plan.pages == PLI_CKPT_PAGES_PLAIN || d.page_fd >= 0) &&
+                   pli_criu_dump(&r->dump, &d);
+    if (d.page_fd >= 0) {
+        close(d.page_fd);
+    }
+    return is_good;
 }
 
 // As many at a time as there are processors.
@@ -269,12 +363,12 @@ static void start_dumps(void)
     long n_free = pli_launcher.ckpt->error == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
     for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
          t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        n_free -= rank_of(t)->dump.pid > 0;
+        n_free -= rank_of(t)->dump.pid > 0 || rank_of(t)->pages.pid > 0;
     }
     for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
          t != NULL && n_free > 0; t = pli_job_next(pli_launcher.ckpt->job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
-        if (!r->is_wanted || r->is_dumped || r->dump.pid > 0) {
+        if (!r->is_wanted || r->is_dumped || r->dump.pid > 0 || r->pages.pid > 0) {
             continue;
         }
         if (!dump(r)) {
@@ -329,10 +423,21 @@ static struct pli_manifest_task *list_ranks(const struct pli_job *job, uint32_t 
 
 static bool write_node(void *arg, int report)
 {
-    char path[PATH_MAX + 16];
+    const struct pli_ckpt_plan *plan = &pli_launcher.ckpt->plan;
+    char path[PATH_MAX + 16], link[PATH_MAX + 32], hashes[PATH_MAX + 32], base[PATH_MAX + 64];
+    char to[64];
     (void)arg;
-    snprintf(path, sizeof path, "%s/node.img", pli_launcher.ckpt->plan.temp);
-    return pli_ckpt_node_write(pli_launcher.ckpt->job->node_fd, path, report);
+    snprintf(path, sizeof path, "%s/node.img", plan->temp);
+    if (plan->pages == PLI_CKPT_PAGES_PLAIN) {
+        return pli_ckpt_node_write(pli_launcher.ckpt->job->node_fd, path, report);
+    }
+    snprintf(link, sizeof link, "%s.parent", path);
+    snprintf(to, sizeof to, "%s/node.img", plan->parent);
+    snprintf(hashes, sizeof hashes, "%s/pagehash-node", plan->temp);
+    snprintf(base, sizeof base, "%s/%s/pagehash-node", plan->temp, plan->parent);
+    bool has_base = plan->pages == PLI_CKPT_PAGES_CHANGED && symlink(to, link) == 0;
+    return pli_ckpt_node_write_hashed(pli_launcher.ckpt->job->node_fd, path, hashes,
+                                      has_base ? base : NULL, report);
 }
 
 // What is to be said of the ranks, while their pipes are there.
@@ -379,7 +484,8 @@ static void start_writing(void)
         return;
     }
     pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
-    if (mkdir(pli_launcher.ckpt->plan.temp, 0700) != 0 || !describe() ||
+    if (mkdir(pli_launcher.ckpt->plan.temp, 0700) != 0 ||
+        !pli_launcher.ckpt->role->ranks->link_base() || !describe() ||
         !pli_helper_fork(&pli_launcher.ckpt->node, write_node, NULL)) {
         pli_ckpt_fail(errno, "%.300s cannot be written: %s", pli_launcher.ckpt->plan.temp,
                       strerror(errno));
@@ -515,19 +621,20 @@ static void show_fire(struct pli_timer *t)
 {
     uint32_t n = 0;
     if (pli_launcher.ckpt->state == PLI_CKPT_COMMITTING) {
-        pli_say("checkpoint %u: the ranks go on; the images are checked and put on the disk",
-                pli_launcher.ckpt->plan.number);
+        pli_output_progress("checkpoint %u: the ranks go on; the images are checked and put on the "
+                            "disk",
+                            pli_launcher.ckpt->plan.number);
+    } else if (pli_launcher.ckpt->state == PLI_CKPT_DUMPING) {
+        for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
+             k = pli_job_next(pli_launcher.ckpt->job, k)) {
+            n += rank_of(k)->is_dumped;
+        }
+        pli_output_progress("checkpoint %u: %u of %u ranks are written",
+                            pli_launcher.ckpt->plan.number, n, pli_launcher.ckpt->n_rank);
+    } else {
+        pli_output_progress("%s", "");
         return;
     }
-    if (pli_launcher.ckpt->state != PLI_CKPT_DUMPING) {
-        return;
-    }
-    for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
-         k = pli_job_next(pli_launcher.ckpt->job, k)) {
-        n += rank_of(k)->is_dumped;
-    }
-    pli_say("checkpoint %u: %u of %u ranks written", pli_launcher.ckpt->plan.number, n,
-            pli_launcher.ckpt->n_rank);
     pli_loop_timer(t, (uint64_t)SHOW_MS * PLI_MS);
 }
 
@@ -552,6 +659,7 @@ void pli_ckpt_ranks_drop(void)
          t != NULL && pli_launcher.ckpt->ranks != NULL;
          t = pli_job_next(pli_launcher.ckpt->job, t)) {
         pli_helper_kill(&rank_of(t)->dump);
+        pli_helper_kill(&rank_of(t)->pages);
     }
     pli_helper_kill(&pli_launcher.ckpt->node);
 }

@@ -21,6 +21,8 @@ struct pli_ckpt_ranks_ops {
     void (*drained)(void);
     // Whether they may be written; else the reason was given to pli_ckpt_fail.
     bool (*may_write)(void);
+    // Make the link to the checkpoint that this one is based on, if it is based on one.
+    bool (*link_base)(void);
     // What the manifest is to say of them, of the heap; now its. False: it has no memory for that.
     bool (*describe)(struct pli_manifest_task *tasks, uint32_t n);
     // Whether they may resume now. before: the step that was reached; it is over, or has failed.

@@ -4,6 +4,7 @@
 
 #include "launcher/ckpt/auto_restart.h"
 #include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_base.h"
 #include "launcher/ckpt/ckpt_describe.h"
 #include "launcher/base/launcher.h"
 #include "launcher/ckpt/ckpt_phase.h"
@@ -46,6 +47,11 @@ static bool describe(struct pli_manifest_task *tasks, uint32_t n)
     return is_good;
 }
 
+static bool link_base(void)
+{
+    return pli_ckpt_base_link(&pli_launcher.ckpt->plan);
+}
+
 static bool may_resume(enum pli_ckpt_phase before)
 {
     (void)before;
@@ -71,6 +77,7 @@ static const struct pli_ckpt_ranks_ops ranks_ops = {
     .stopped = pli_ckpt_ranks_drain,
     .drained = pli_ckpt_ranks_leave,
     .may_write = may_write,
+    .link_base = link_base,
     .describe = describe,
     .may_resume = may_resume,
     .restored = restored,

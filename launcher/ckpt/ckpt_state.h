@@ -24,13 +24,15 @@ struct pli_proc_task;
 
 // ckpt_ranks.c: one rank in a checkpoint.
 struct pli_ckpt_rank {
-    struct pli_helper dump; // first
+    struct pli_helper dump;  // first
+    struct pli_helper pages; // takes its memory from CRIU, where hashes of it are kept
     struct pli_proc_task *task;
     int resume_fd;   // the pipe by which it is told to resume, -1: it does not stand still
     bool is_wanted;  // takes part
     bool is_drained; // nothing is on its way to it; where there is a network
     bool is_frozen;  // its socket is closed too
     bool is_dumped;
+    bool is_failed; // CRIU or what takes the memory from it has failed
 };
 
 // ckpt_head.c: how far a host is.

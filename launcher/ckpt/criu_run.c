@@ -50,26 +50,28 @@ bool pli_criu_check(char *why)
     return false;
 }
 
-bool pli_criu_dump(struct pli_helper *h, uint32_t number, const char *dir, bool is_last)
+bool pli_criu_dump(struct pli_helper *h, const struct pli_criu_dump_plan *d)
 {
-    char pid[16];
-    snprintf(pid, sizeof pid, "%u", number);
-    const char *const argv[] = { "criu",
-                                 "dump",
-                                 "--tree",
-                                 pid,
-                                 "--images-dir",
-                                 dir,
-                                 "--log-file",
-                                 "dump.log",
-                                 "-v1",
-                                 "--shell-job",
-                                 "--file-locks",
-                                 "--ghost-limit",
-                                 "256M",
-                                 is_last ? NULL : "--leave-running",
-                                 NULL };
-    return mkdir(dir, 0700) == 0 && pli_helper_exec(h, argv, NULL);
+    enum { N_WORD = 13, N_MORE = 5 };
+    char pid[16], socket[16];
+    int n = N_WORD;
+    const int keep[] = { d->page_fd, -1 };
+    snprintf(pid, sizeof pid, "%u", d->number);
+    const char *argv[N_WORD + N_MORE] = { "criu",        "dump",         "--tree",
+                                          pid,           "--images-dir", d->dir,
+                                          "--log-file",  "dump.log",     "-v1",
+                                          "--shell-job", "--file-locks", "--ghost-limit",
+                                          "256M" };
+    if (!d->is_last) {
+        argv[n++] = "--leave-running";
+    }
+    if (d->page_fd >= 0) {
+        snprintf(socket, sizeof socket, "%d", d->page_fd);
+        argv[n++] = "--page-server";
+        argv[n++] = "--ps-socket";
+        argv[n++] = socket;
+    }
+    return pli_helper_exec_guarded(h, argv, d->page_fd >= 0 ? keep : NULL);
 }
 
 bool pli_criu_pipe(int ours, int *ours_out, int *theirs_out)
@@ -119,8 +121,10 @@ bool pli_criu_restore(struct pli_helper *h, const struct pli_criu_restore_plan *
 // What CRIU says whether it succeeds or not, and what only says that it failed.
 static bool is_of_interest(const char *text)
 {
-    static const char *const others[] = { "exited, status=", "rlimit: ", " FAILED",
-                                          "failed with -1", "Unable to open fd=" };
+    static const char *const others[] = {
+        "exited, status=", "rlimit: ",           " FAILED",
+        "failed with -1",  "Unable to open fd=", "Unable to restore TCP_"
+    };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strstr(text, others[i]) != NULL) {
             return false;

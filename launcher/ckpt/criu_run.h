@@ -11,9 +11,13 @@ struct pli_helper;
 
 // Whether CRIU works here; else one sentence says what to install or allow.
 bool pli_criu_check(char *why);
-// Write the process that has this number there into a directory to be made; with is_last it ends
-// with that, else it goes on.
-bool pli_criu_dump(struct pli_helper *h, uint32_t number, const char *dir, bool is_last);
+struct pli_criu_dump_plan {
+    uint32_t number; // of the process, as it knows itself
+    const char *dir; // for its images
+    bool is_last;    // it ends with that, else it goes on
+    int page_fd;     // where its pages are sent, -1: into the directory
+};
+bool pli_criu_dump(struct pli_helper *h, const struct pli_criu_dump_plan *d);
 // A pipe whose end `ours`, 0 or 1, never waits.
 bool pli_criu_pipe(int ours, int *ours_out, int *theirs_out);
 struct pli_criu_restore_plan {

@@ -248,7 +248,10 @@ static void write_out(struct pli_watch *w, uint32_t events)
     int error = mkdir(dir, 0700) == 0 ? 0 : errno;
     folder(v, dir, sizeof dir, true);
     v->work.done = written;
-    if (error == 0 && pli_criu_dump(&v->work, (uint32_t)v->number, dir, true)) {
+    const struct pli_criu_dump_plan d = {
+        .number = (uint32_t)v->number, .dir = dir, .is_last = true, .page_fd = -1
+    };
+    if (error == 0 && mkdir(dir, 0700) == 0 && pli_criu_dump(&v->work, &d)) {
         pli_helper_watch(&v->work);
     } else {
         fail(v, "CRIU cannot be started, or its directory not be made: %s",

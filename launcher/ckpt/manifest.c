@@ -102,6 +102,9 @@ void pli_manifest_put(FILE *f, const struct pli_manifest *m)
     for (uint32_t i = 0; i < m->n_joined; i++) {
         put_text(f, "joined", m->joined[i]);
     }
+    if (m->base > 0) {
+        fprintf(f, "base %u\ndepth %u\n", m->base, m->depth);
+    }
     fprintf(f, "job %" PRIx64 "\nattempt %u\ngeneration %u\n", m->job, m->attempt, m->generation);
 }
 
@@ -221,7 +224,8 @@ static bool take_fact(struct pli_manifest *m, const char *word, char *value)
         uint32_t *to;
     } numbers[] = { { "number", &m->number },   { "ranks", &m->n_rank },
                     { "program", &m->program }, { "spawned", &m->spawned },
-                    { "attempt", &m->attempt }, { "generation", &m->generation } };
+                    { "attempt", &m->attempt }, { "generation", &m->generation },
+                    { "base", &m->base },       { "depth", &m->depth } };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(word, numbers[i].word) == 0) {
             return get_u32(value, numbers[i].to);
@@ -270,6 +274,9 @@ static const char *contradiction(const struct pli_manifest *m)
     }
     if (m->is_state ? m->n_task > 0 : m->n_task == 0) {
         return m->is_state ? "has processes beside registered state" : "has no processes";
+    }
+    if (m->base >= m->number || (m->base == 0) != (m->depth == 0)) {
+        return "is based on a checkpoint that is not older";
     }
     bool is_good = m->n_joined <= m->n_host;
     for (uint32_t i = 0; i < m->n_task; i++) {

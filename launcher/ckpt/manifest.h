@@ -38,6 +38,7 @@ struct pli_manifest {
     uint32_t n_host;
     char **joined; // names of those that joined the job, which are the last of its hosts
     uint32_t n_joined;
+    uint32_t base, depth;         // the checkpoint it is based on, 0: none; through how many others
     uint64_t job;                 // its number
     uint32_t attempt, generation; // see ckpt_wire.h
 };

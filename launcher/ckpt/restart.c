@@ -7,6 +7,7 @@
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_node.h"
 #include "launcher/ranks/listener.h"
+#include "launcher/ranks/on_failure.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/ckpt/manifest.h"
@@ -98,6 +99,48 @@ static bool is_checkpoint(const char *dir)
     return access(path, F_OK) == 0;
 }
 
+// Check all that a checkpoint is based on, down to a whole one.
+static bool check_bases(const struct pli_manifest *m, char *why)
+{
+    char folder[PATH_MAX], path[PATH_MAX + 32], what[PLI_CKPT_WHY];
+    snprintf(folder, sizeof folder, "%.*s", PATH_MAX - 1, m->dir);
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+    for (uint32_t base = m->base; base > 0;) {
+        struct pli_manifest b;
+        snprintf(path, sizeof path, "%s/%u", folder, base);
+        if (!pli_restart_trust(path, what) || !pli_manifest_read(path, true, &b, what)) {
+            snprintf(why, PLI_CKPT_WHY,
+                     "it is based on checkpoint %u, which cannot be used: %.300s", base, what);
+            return false;
+        }
+        bool is_other = b.number != base || b.job != m->job;
+        base = b.base;
+        pli_manifest_fini(&b);
+        if (is_other) {
+            snprintf(why, PLI_CKPT_WHY, "it is based on a checkpoint whose place %.300s has taken",
+                     path);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether a checkpoint can be used, with all that it is based on.
+static bool read_good(const char *dir, struct pli_manifest *m, char *why)
+{
+    if (!pli_restart_trust(dir, why) || !pli_manifest_read(dir, true, m, why)) {
+        return false;
+    }
+    if (!check_bases(m, why)) {
+        pli_manifest_fini(m);
+        return false;
+    }
+    return true;
+}
+
 // The newest good checkpoint above floor, and below `below` if that is not 0; a message tells what
 // is wrong with newer ones.
 static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below)
@@ -105,7 +148,7 @@ static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below
     char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
     struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
     if (is_checkpoint(dir)) {
-        if (!pli_restart_trust(dir, why) || !pli_manifest_read(dir, true, m, why)) {
+        if (!read_good(dir, m, why)) {
             pli_say("the checkpoint cannot be used: %s", why);
             exit(1);
         }
@@ -118,7 +161,7 @@ static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below
     }
     for (; n > floor; n = pli_ckpt_last(dir, n)) {
         snprintf(path, sizeof path, "%s/%u", dir, n);
-        if (pli_restart_trust(path, why) && pli_manifest_read(path, true, m, why)) {
+        if (read_good(path, m, why)) {
             return m;
         }
         pli_say("checkpoint %u cannot be used: %s%s", n, why,
@@ -260,6 +303,12 @@ bool pli_restart_node(struct pli_job *job)
         return false;
     }
     struct pli_node_header *h = job->node.header;
+    if (pli_on_failure_is_survived(job) && (h->mode & PLI_NODE_SURVIVES) == 0) {
+        pli_say("the job cannot be restarted with --on-failure=%s: it was started without it, and "
+                "its ranks do not watch each other; leave it out",
+                job->opt.on_failure == PLI_FAIL_SHRINK ? "shrink" : "respawn");
+        return false;
+    }
     job->node_fd = fd;
     h->launcher = (uint32_t)getpid();
     h->memory = (uint32_t)fd;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "boot/ckpt_wire.h"
 #include "boot/launcher_wire.h"
+#include "launcher/base/output.h"
 #include "launcher/base/pidns.h"
 #include "launcher/base/say.h"
 #include "launcher/ckpt/ckpt_dir.h"
@@ -39,7 +40,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FREE_MS = 10000, LOOK_MS = 20 }; // for the numbers of processes to become free
+enum {
+    FREE_MS = 10000, // for the numbers of processes to become free
+    LOOK_MS = 20,    // between two looks at them
+    SHOW_MS = 500    // between two lines about progress
+};
 
 struct pli_ckpt_restored {
     struct pli_helper criu; // first
@@ -258,7 +263,10 @@ static bool restore(struct pli_job *job, int signals)
             is_good = begin(job, &pli_launcher.ckpt->restart.restored[n_next++]);
             continue;
         }
-        poll(p, (nfds_t)n, -1);
+        if (poll(p, (nfds_t)n, SHOW_MS) == 0) {
+            pli_output_progress("restart: %u of %u ranks are back", n_done,
+                                pli_launcher.ckpt->restart.n_restored);
+        }
         pli_launcher.ckpt->restart.is_left =
             (p[0].revents & POLLIN) != 0 && is_asked_to_end(signals);
         is_good = !pli_launcher.ckpt->restart.is_left;
@@ -269,6 +277,7 @@ static bool restore(struct pli_job *job, int signals)
             }
         }
     }
+    pli_output_progress("%s", "");
     return is_good;
 }
 

@@ -75,24 +75,40 @@ static void leave_early(int status)
     pli_dlink_drain(&daemon->up, DRAIN_MS);
 }
 
-static void tell_stuck(uint32_t round)
+// Tell whether all ranks of this host seem to wait, if that is news; answer mpiexec's question when
+// all of them have looked, or one no longer waits.
+static void tell_stuck(void)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_daemon *daemon = pli_launcher.daemon;
-    uint64_t now = 0;
+    struct pli_job_status_stuck s = { 0 };
     bool is_now = daemon->is_running && job->n_started == job->n_task &&
-                  pli_job_status_is_stuck(&job->node, pli_deadlock_is_row_over, job, &now);
-    if (round == 0 && is_now == daemon->is_stuck && now == daemon->mark) {
+                  pli_job_status_is_stuck(&job->node, pli_deadlock_is_row_over, job, &s);
+    if (daemon->round != 0 && is_now && !s.is_confirmed) {
+        pli_deadlock_ask(job, true);
+        return;
+    }
+    if (daemon->round == 0 && is_now == daemon->is_stuck) {
         return; // no news
     }
-    daemon->is_stuck = is_now;
-    daemon->mark = now;
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, is_now);
-    pli_pack_u64(&p, now);
-    pli_pack_u64(&p, 0);
-    pli_daemon_send(PLI_DLINK_STUCK, 0, round, p.data, p.len);
+    pli_pack_u64(&p, s.mark);
+    pli_pack_u32(&p, s.n_poll);
+    pli_daemon_send(PLI_DLINK_STUCK, 0, daemon->round, p.data, p.len);
     pli_pack_fini(&p);
+    daemon->is_stuck = is_now;
+    daemon->round = 0;
+}
+
+// mpiexec asks; one that it asks again is being answered.
+static void hear_question(uint32_t round)
+{
+    struct pli_daemon *daemon = pli_launcher.daemon;
+    if (daemon->is_running && daemon->round != round) {
+        daemon->round = round;
+        pli_deadlock_ask(pli_launcher.job, false);
+    }
 }
 
 static void look(struct pli_timer *t)
@@ -100,8 +116,9 @@ static void look(struct pli_timer *t)
     struct pli_job *job = pli_launcher.job;
     struct pli_daemon *daemon = pli_launcher.daemon;
     pli_daemon_report_changes();
-    if (++daemon->n_look % STUCK_EVERY == 0 && job->opt.on_deadlock != PLI_DEADLOCK_IGNORE) {
-        tell_stuck(0);
+    bool is_due = ++daemon->n_look % STUCK_EVERY == 0 || daemon->round != 0;
+    if (is_due && job->opt.on_deadlock != PLI_DEADLOCK_IGNORE) {
+        tell_stuck();
     }
     if (job->n_over < job->n_task || pli_rank_rows_are_used(job)) {
         pli_loop_timer(t, (uint64_t)LOOK_MS * PLI_MS);
@@ -216,7 +233,7 @@ static void hear_mine(const struct pli_dframe *f)
         pli_supervisor_signal(job, (int)f->a, find_task(pli_unpack_u32(&u)), f->flag);
         break;
     case PLI_DLINK_ROUND:
-        tell_stuck(f->a);
+        hear_question(f->a);
         break;
     case PLI_DLINK_GET_STATUS:
         show(f);

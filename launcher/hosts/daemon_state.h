@@ -18,7 +18,7 @@ struct pli_daemon {
     struct pli_timer look_timer;
     bool has_begun, is_running, is_leaving, is_bad_end, has_told_rest;
     bool is_stuck;   // as told
-    uint64_t mark;   // as told
+    uint32_t round;  // mpiexec's question that is to be answered, 0: none
     unsigned n_look; // at the ranks
     uint32_t n_set;  // process sets looked at
 };

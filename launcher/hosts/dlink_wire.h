@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-    PLI_DLINK_VERSION = 8,
+    PLI_DLINK_VERSION = 9,
     PLI_DLINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_DLINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_DLINK_ALL = -1                // host: all below
@@ -25,7 +25,7 @@ enum pli_dlink_kind {
     PLI_DLINK_SAY,       // a message for the user, as it is to be shown
     PLI_DLINK_FAILED,    // the daemon cannot go on: exit status `a`
     PLI_DLINK_ROWS,      // states of ranks that have changed
-    PLI_DLINK_STUCK,     // answer to round `a`: whether all ranks of the host sleep
+    PLI_DLINK_STUCK,     // whether all ranks of the host wait; `a`: the round it answers, 0: news
     PLI_DLINK_STATUS,    // answer: the rows of all ranks of the host; `flag` as in the question
     PLI_DLINK_LOST,      // host `a`, below the sender, is lost: why
     PLI_DLINK_MADE,      // process sets that ranks of the host have made
@@ -50,7 +50,7 @@ enum pli_dlink_kind {
     PLI_DLINK_IN,            // input for task `a`; none: end of file
     PLI_DLINK_OUT_DONE,      // so many bytes of task `a`, descriptor `flag`, were printed
     PLI_DLINK_SIGNAL,        // send signal `a` to all tasks but one; flag 1: to the ranks alone
-    PLI_DLINK_ROUND,         // round `a`: do all ranks of the host sleep?
+    PLI_DLINK_ROUND,         // round `a`: do all ranks of the host wait, now that they have looked?
     PLI_DLINK_GET_STATUS,    // answer with PLI_DLINK_STATUS; `flag`: enum pli_look, of process `a`
     PLI_DLINK_QUIT,          // leave; flag 1: look for processes that a bad end has left
     PLI_DLINK_SETS,          // process sets that ranks of other hosts have made

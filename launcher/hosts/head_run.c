@@ -2,6 +2,7 @@
 // Starts daemons, sends them to work, hears what becomes of it, and notices when one is lost.
 #include "launcher/hosts/head_run.h"
 
+#include "tools/lib/job_status.h"
 #include "launcher/hosts/head.h"
 #include "launcher/hosts/head_state.h"
 #include "launcher/job/ckpt_hooks.h"
@@ -26,6 +27,7 @@
 #include "launcher/ranks/resize.h"
 #include "launcher/hosts/host_table.h"
 #include "launcher/job/rank_rows.h"
+#include "launcher/base/output.h"
 #include "launcher/base/say.h"
 #include "launcher/hosts/stack_collect.h"
 #include "launcher/hosts/status_pack.h"
@@ -41,7 +43,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAVE_MS = 3000, SHOW_MS = 2000, STACKS_MS = 20000, ENDED_MS = 10 };
+enum { LEAVE_MS = 3000, SHOW_MS = 8000, STACKS_MS = 20000, ENDED_MS = 10, PROGRESS_MS = 500 };
 
 static void show_late(struct pli_timer *t);
 
@@ -220,6 +222,7 @@ static void start(void)
     }
     pli_launcher.ckpt_hooks->hosts_begin(job);
     head->is_started = true;
+    pli_output_progress("%s", "");
     job->n_started = job->n_begun = job->n_task;
     pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_START, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
@@ -302,10 +305,13 @@ static void hear_task(uint32_t host, const struct pli_dframe *f, struct pli_unpa
 
 static void hear_stuck(struct pli_head_host *side, const struct pli_dframe *f, struct pli_unpack *u)
 {
-    side->round = f->a;
     side->is_stuck = pli_unpack_u32(u) != 0;
-    side->mark = pli_unpack_u64(u);
-    side->balance = (int64_t)pli_unpack_u64(u);
+    if (f->a != 0) { // it was asked
+        side->round = f->a;
+        side->is_sure = side->is_stuck;
+        side->mark = pli_unpack_u64(u);
+        side->n_poll = pli_unpack_u32(u);
+    }
 }
 
 static void hear_agent(uint32_t host, const struct pli_dframe *f)
@@ -429,6 +435,26 @@ static void came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *
     pli_ssh_came(host);
 }
 
+// The first host of which nothing was heard yet is named: that is the one to look at.
+static void show_progress(struct pli_timer *t)
+{
+    struct pli_job *job = pli_launcher.job;
+    struct pli_head *head = pli_launcher.head;
+    uint32_t n = 0, missing = 0;
+    for (uint32_t h = job->n_host; h-- > 0;) {
+        bool is_heard = head->hosts[h].is_up || head->hosts[h].is_lost;
+        n += is_heard;
+        missing = is_heard ? missing : h;
+    }
+    if (head->is_started || pli_supervisor_is_ending() || n == job->n_host) {
+        pli_output_progress("%s", "");
+        return;
+    }
+    pli_output_progress("%u of %u hosts have answered, not yet: %s%s", n, job->n_host,
+                        job->hosts[missing].name, n + 1 < job->n_host ? " ..." : "");
+    pli_loop_timer(t, (uint64_t)PROGRESS_MS * PLI_MS);
+}
+
 static void cannot_reach(uint32_t host, const char *why)
 {
     (void)host;
@@ -445,6 +471,8 @@ bool pli_head_run_begin(struct pli_job *job)
     head->lost = link_lost;
     head->ended_timer.fire = tell_ended;
     head->show_timer.fire = show_late;
+    head->progress_timer.fire = show_progress;
+    pli_loop_timer(&head->progress_timer, (uint64_t)PROGRESS_MS * PLI_MS);
     head->leave_timer.fire = show_late;           // only to wake up
     uint32_t cap = job->n_host + PLI_NODE_N_LATE; // what is pointed to stays where it is
     head->hosts = pli_say_need(calloc(cap, sizeof *head->hosts));
@@ -488,13 +516,12 @@ bool pli_head_run_begin(struct pli_job *job)
     return true;
 }
 
-bool pli_head_run_is_stuck(struct pli_job *job, uint64_t *mark_out)
+enum pli_role_stuck pli_head_run_is_stuck(struct pli_job *job, struct pli_job_status_stuck *out)
 {
     struct pli_head *head = pli_launcher.head;
-    bool is_stuck = true, is_answered = true;
-    int64_t balance = 0;
-    uint64_t mark = 0;
+    bool is_stuck = head->is_started, is_answered = true, is_sure = head->this_round > 0;
     uint32_t n_here = 0;
+    *out = (struct pli_job_status_stuck){ 0 };
     for (uint32_t h = 0; h < job->n_host; h++) {
         const struct pli_head_host *s = &head->hosts[h];
         if (s->is_lost || has_left(h)) {
@@ -503,20 +530,23 @@ bool pli_head_run_is_stuck(struct pli_job *job, uint64_t *mark_out)
         n_here++;
         is_stuck &= s->is_stuck;
         is_answered &= s->round == head->this_round;
-        balance += s->balance;
-        mark = (mark ^ s->mark) * 0x100000001b3u + h;
+        is_sure &= s->is_sure;
+        out->mark = (out->mark ^ s->mark) * 0x100000001b3u + h;
+        out->n_poll += s->n_poll;
     }
-    if (!is_stuck || !head->is_started || n_here == 0) { // where all have ended no rank waits
-        return false;
+    if (!is_stuck || n_here == 0) { // where all have ended no rank waits
+        return PLI_ROLE_STUCK_NOT;
     }
-    // They all seem to be; only answers to one question, asked when they did, count.
-    bool is_sure = is_answered && head->this_round > 0 && balance == 0;
-    if (is_answered) {
-        head->this_round++;
-        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ROUND, 0, head->this_round, NULL, 0);
+    // They all seem to be; only answers to one question, asked when they did, count. The next one
+    // is not asked before all have answered. Hosts that came since have not heard it.
+    head->this_round += is_answered;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        const struct pli_head_host *s = &head->hosts[h];
+        if (!s->is_lost && !has_left(h) && s->round != head->this_round) {
+            pli_head_send(h, PLI_DLINK_ROUND, 0, head->this_round, NULL, 0);
+        }
     }
-    *mark_out = mark;
-    return is_sure;
+    return is_answered && is_sure ? PLI_ROLE_STUCK_SURE : PLI_ROLE_STUCK_ASKED;
 }
 
 static void show_late(struct pli_timer *t)

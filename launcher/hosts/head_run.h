@@ -4,6 +4,7 @@
 #define PLI_LAUNCHER_HEAD_RUN_H
 
 #include "boot/launcher_wire.h"
+#include "launcher/job/role.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@ bool pli_head_run_begin(struct pli_job *job);
 
 // Whether every rank that is left on any host sleeps inside MPI, as far as is known, with a mark
 // that changes when one wakes. Asks the hosts anew when they all seem to.
-bool pli_head_run_is_stuck(struct pli_job *job, uint64_t *mark_out);
+enum pli_role_stuck pli_head_run_is_stuck(struct pli_job *job, struct pli_job_status_stuck *out);
 
 // Get what all ranks wait for into job->node, then call `done`.
 void pli_head_run_show(enum pli_look what, uint32_t index, void (*done)(void));

@@ -85,6 +85,7 @@ struct pli_options {
     const char *ckpt_dir;                 // where checkpoints go; NULL: none are made
     double ckpt_interval;                 // seconds from one to the next, 0: only on request
     uint32_t ckpt_keep;                   // how many are kept
+    uint32_t ckpt_increments;             // how many incremental ones follow a full one
     const char *ckpt_mark;                // on several hosts: by which daemons know the directory
     uint64_t restart_sum;                 // and the checkpoint
     bool is_state;                        // of what programs register, not of processes

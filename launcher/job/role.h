@@ -20,6 +20,7 @@ struct pli_app;
 struct pli_ask_look;
 struct pli_rank_failure;
 struct pli_job;
+struct pli_job_status_stuck;
 struct pli_news;
 struct pli_node_row;
 struct pli_proc_task;
@@ -38,6 +39,13 @@ struct pli_role_clones {
 };
 
 enum pli_host_join { PLI_HOST_JOIN_DONE, PLI_HOST_JOIN_LATER };
+
+// Whether all ranks of the job wait inside MPI.
+enum pli_role_stuck {
+    PLI_ROLE_STUCK_NOT,   // a rank does not
+    PLI_ROLE_STUCK_ASKED, // it seems so, and they were asked
+    PLI_ROLE_STUCK_SURE   // all have answered the last question; they were asked the next
+};
 
 typedef void (*pli_host_join_fn)(void *arg, const struct pli_answer *a);
 
@@ -77,7 +85,8 @@ struct pli_role {
         struct pli_job *job); // ranks died; with --on-failure=respawn others come
     void (*send_news)(const struct pli_news *n); // what was written here counts on all hosts
     void (*agree)(struct pli_job *job, const struct pli_agree_word *word);
-    bool (*is_stuck)(struct pli_job *job, uint64_t *mark_out); // all ranks sleep: see deadlock.h
+    enum pli_role_stuck (*is_stuck)(struct pli_job *job,
+                                    struct pli_job_status_stuck *out); // see deadlock.h
     bool (*show_ranks)(enum pli_look what,
                        void (*done)(void)); // get what they do; false: later, it is under way
 

@@ -6,6 +6,7 @@
 #include "launcher/job/role.h"
 #include "launcher/job/job.h"
 #include "launcher/base/loop.h"
+#include "net/shm/shm.h"
 #include "tools/lib/job_status.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/supervisor.h"
@@ -16,6 +17,8 @@
 enum {
     STATUS_DEADLOCK = 123,
     WATCH_MS = 400, // between two looks
+    ASKED_MS = 200, // while ranks are asked
+    TOLD_MS = 2000, // when it was reported and left
 };
 
 static void look(struct pli_timer *t);
@@ -77,9 +80,25 @@ bool pli_deadlock_is_row_over(void *arg, uint32_t row)
                                    job, job->node.procs[h->n_world + row - h->n_row].host));
 }
 
-bool pli_deadlock_is_stuck(struct pli_job *job, uint64_t *mark_out)
+void pli_deadlock_ask(struct pli_job *job, bool is_again)
 {
-    return pli_job_status_is_stuck(&job->node, pli_deadlock_is_row_over, job, mark_out);
+    if (!is_again) {
+        atomic_fetch_add(&job->node.header->question, 1);
+    }
+    pli_shm_wake_node(&job->node);
+}
+
+enum pli_role_stuck pli_deadlock_is_stuck(struct pli_job *job, struct pli_job_status_stuck *out)
+{
+    struct pli_deadlock_state *self = pli_launcher.deadlock;
+    if (!pli_job_status_is_stuck(&job->node, pli_deadlock_is_row_over, job, out)) {
+        self->is_asked = false;
+        return PLI_ROLE_STUCK_NOT;
+    }
+    bool is_sure = self->is_asked && out->is_confirmed;
+    pli_deadlock_ask(job, self->is_asked && !is_sure);
+    self->is_asked = true;
+    return is_sure ? PLI_ROLE_STUCK_SURE : PLI_ROLE_STUCK_ASKED;
 }
 
 // An ordinary program that was started with --ranks-per-proc.
@@ -120,23 +139,29 @@ static void deadlock(void)
     }
 }
 
-// All ranks asleep at two looks, and none awake in between: they will sleep for ever.
+// All ranks answered two questions, and none found anything in between: they will wait for ever.
+// What a rank had sent before its first answer had arrived by then, so its receiver, which looked
+// after the second question, would have found it.
 static void look(struct pli_timer *t)
 {
     struct pli_deadlock_state *self = pli_launcher.deadlock;
-    uint64_t mark = 0;
-    bool is_asleep = !pli_supervisor_is_ending() &&
-                     pli_launcher.job->n_begun == pli_launcher.job->n_first &&
-                     pli_launcher.role->is_stuck(pli_launcher.job, &mark);
-    bool is_same = is_asleep && self->is_asleep && mark == self->mark;
-    // False: mpictl status looks just now, and it is tried again at the next turn.
-    self->is_told =
-        self->is_told || (is_same && pli_launcher.role->show_ranks(PLI_LOOK_PLACES, deadlock));
-    self->is_told = self->is_told && is_same;
-    self->is_asleep = is_asleep;
-    self->mark = mark;
+    struct pli_job_status_stuck s = { 0 };
+    enum pli_role_stuck answer = PLI_ROLE_STUCK_NOT;
+    if (!pli_supervisor_is_ending() && pli_launcher.job->n_begun == pli_launcher.job->n_first) {
+        answer = pli_launcher.role->is_stuck(pli_launcher.job, &s);
+    }
+    if (answer != PLI_ROLE_STUCK_ASKED) {
+        bool is_same = answer == PLI_ROLE_STUCK_SURE && self->is_sure && s.mark == self->mark;
+        // False: mpictl status looks just now, and it is tried again at the next turn.
+        self->is_told =
+            self->is_told || (is_same && pli_launcher.role->show_ranks(PLI_LOOK_PLACES, deadlock));
+        self->is_told = self->is_told && is_same;
+        self->is_sure = answer == PLI_ROLE_STUCK_SURE;
+        self->mark = s.mark;
+    }
     if (!pli_supervisor_is_ending()) {
-        pli_loop_timer(t, (uint64_t)WATCH_MS * PLI_MS);
+        uint64_t ms = self->is_told ? TOLD_MS : answer != PLI_ROLE_STUCK_NOT ? ASKED_MS : WATCH_MS;
+        pli_loop_timer(t, ms * PLI_MS);
     }
 }
 

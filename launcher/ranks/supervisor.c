@@ -554,6 +554,7 @@ bool pli_supervisor_is_done(const struct pli_job *job)
 int pli_supervisor_finish(struct pli_job *job, int status)
 {
     struct pli_supervisor_state *self = pli_launcher.supervisor;
+    pli_output_progress("%s", "");
     pli_impi_agent_end();
     pli_launcher.ckpt_hooks->end();
     self->status = self->status != 0 ? self->status : status;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 15,
+    PLI_NODE_VERSION = 16,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see ckpt_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
@@ -96,6 +96,7 @@ struct pli_node_header {
     _Atomic uint64_t end;      // version << 32 | last collective before it, on several hosts
     uint64_t failures;         // offset of the table
     _Atomic uint32_t n_room;   // of the n_file: how many every process of this host has mapped
+    _Atomic uint32_t question; // the launcher's last: have you looked, and found nothing?
 };
 _Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its page");
 
@@ -148,19 +149,21 @@ struct pli_node_kept {
 enum { PLI_NODE_N_KEPT = 4 };
 // The record a process leaves when it has slept for a while; it is not written while awake.
 struct pli_node_wait {
-    _Atomic uint32_t seq;  // grows with every record
-    _Atomic uint32_t what; // written last; back to PLI_NODE_AWAKE first
-    int32_t peer, tag;     // rank in the communicator; wildcards as MPI has them
-    int32_t rank;          // mine in the communicator
-    uint32_t peer_index;   // the process meant, UINT32_MAX: any
-    uint32_t n_request;    // how many requests the call waits for
-    uint32_t n_kept;       // unexpected messages, all in all
-    uint64_t context;      // of the communicator
-    uint64_t site;         // address in the program the MPI call came from, 0: not known
-    uint64_t bytes;        // to be sent, or room to receive
-    uint64_t since_ns;     // when it went to sleep, by pli_clock_ns
-    char comm[32];         // its name
-    char call[40];         // "MPI_Bcast", where it is known
+    _Atomic uint32_t seq;      // grows with every record
+    _Atomic uint32_t what;     // written last; back to PLI_NODE_AWAKE first
+    _Atomic uint32_t answered; // the last question after which it looked and found nothing
+    uint32_t is_polling;       // it does not sleep but asks again and again, as by MPI_Test
+    int32_t peer, tag;         // rank in the communicator; wildcards as MPI has them
+    int32_t rank;              // mine in the communicator
+    uint32_t peer_index;       // the process meant, UINT32_MAX: any
+    uint32_t n_request;        // how many requests the call waits for
+    uint32_t n_kept;           // unexpected messages, all in all
+    uint64_t context;          // of the communicator
+    uint64_t site;             // address in the program the MPI call came from, 0: not known
+    uint64_t bytes;            // to be sent, or room to receive
+    uint64_t since_ns;         // when it went to sleep, by pli_clock_ns
+    char comm[32];             // its name
+    char call[40];             // "MPI_Bcast", where it is known
     struct pli_node_kept kept[PLI_NODE_N_KEPT];
 };
 
@@ -171,8 +174,8 @@ struct pli_node_row {
     uint32_t app;   // which part of an MPMD command line
     uint32_t n_app; // processes in that part
     _Atomic uint32_t pid;
-    _Atomic uint32_t n_lane;    // lanes open for others; 0: not yet
-    _Atomic uint32_t n_asleep;  // threads that sleep inside MPI
+    _Atomic uint32_t n_lane; // lanes open for others; 0: not yet
+    uint32_t spare3;
     _Atomic uint32_t is_shared; // several threads may call MPI: all must sleep before it counts
     _Atomic uint32_t has_ended; // the process is gone: written by the launcher
     // Of a process that came later; written by the launcher before it starts.
@@ -200,7 +203,7 @@ struct pli_node_row {
     // In the memory of a head: what the host of the process has told last, see rank_usage.h.
     uint64_t cpu_ns, memory;
     char host[64];
-    uint64_t spare2[2];
+    uint64_t spare2[1];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

@@ -18,7 +18,7 @@ struct pli_thread_wait {
     uint32_t ep;                // number of the endpoint, 0: the process itself
     char site[PLI_THREAD_SITE]; // where mpiexec has it from another host; else empty
 };
-_Static_assert(sizeof(struct pli_thread_wait) == 400, "shared with other processes");
+_Static_assert(sizeof(struct pli_thread_wait) == 408, "shared with other processes");
 _Static_assert(PLI_THREAD_N * sizeof(struct pli_thread_wait) <= 128 * 1024 - PLI_THREAD_AT,
                "in front of the outbox");
 

@@ -55,12 +55,16 @@ enum pli_err pli_allreduce_whole(const struct pli_coll_args *a); // needs a smal
 enum pli_err pli_allreduce_split(const struct pli_coll_args *a); // needs a large window
 enum pli_err pli_allgather_board(const struct pli_coll_args *a); // needs a window
 enum pli_err pli_alltoall_board(const struct pli_coll_args *a);  // needs a window
-enum pli_err pli_gather_board(const struct pli_coll_args *a);    // a few bytes
-enum pli_err pli_gather_windows(const struct pli_coll_args *a);  // needs a window
+enum pli_err pli_gather_windows(const struct pli_coll_args *a);
 enum pli_err pli_scatter_board(const struct pli_coll_args *a);
 // And block; needs a window that has room for an element of every rank.
 enum pli_err pli_reduce_scatter_board(const struct pli_coll_args *a);
-enum pli_err pli_scan_board(const struct pli_coll_args *a); // and exscan; needs a small window
+enum pli_err pli_scan_board(const struct pli_coll_args *a); // and exscan
+// Small blocks by postings, larger ones by messages.
+enum pli_err pli_move_post_gather(const struct pli_coll_args *a); // and gatherv
+enum pli_err pli_move_post_scatterv(const struct pli_coll_args *a);
+enum pli_err pli_move_post_allgatherv(const struct pli_coll_args *a);
+enum pli_err pli_move_post_alltoallv(const struct pli_coll_args *a); // and alltoallw, not in place
 // Large blocks from buffer to buffer. PLI_AGAIN: all members are to take another algorithm.
 enum pli_err pli_move_cma_gather(const struct pli_coll_args *a);
 enum pli_err pli_move_cma_scatter(const struct pli_coll_args *a);

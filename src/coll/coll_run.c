@@ -115,15 +115,20 @@ static enum pli_err run_schedule(const struct pli_coll_args *a, const struct pli
     return err;
 }
 
-// All members agreed to take another algorithm than one that copies from buffer to buffer.
+// All members agreed to take another algorithm than one that copies from buffer to buffer, or than
+// one that lacks memory.
 static enum pli_err run_other(const struct pli_coll_args *a, const struct pli_coll_algo *than)
 {
-    const struct pli_coll_algo *algo = NULL;
-    enum pli_err err = pli_coll_select_other(a, than, &algo);
-    if (err == PLI_OK) {
-        err = algo->direct != NULL ? algo->direct(a) : run_schedule(a, algo);
-        pli_board_cma_other_end(pli_comm_state_here(a->comm), a);
+    enum pli_err err = PLI_AGAIN;
+    while (err == PLI_AGAIN) {
+        const struct pli_coll_algo *algo = NULL;
+        err = pli_coll_select_other(a, than, &algo);
+        if (err == PLI_OK) {
+            err = algo->direct != NULL ? algo->direct(a) : run_schedule(a, algo);
+        }
+        than = algo;
     }
+    pli_board_cma_other_end(pli_comm_state_here(a->comm), a);
     return err;
 }
 

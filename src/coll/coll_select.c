@@ -11,6 +11,7 @@
 #include "coll/coll_args.h"
 #include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
+#include "coll/board/board_post.h"
 #include "coll/sched.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
@@ -34,6 +35,7 @@ enum need {
     EVEN = 128,   // and each has the same number of them
     CORES = 512,  // and there is a core for each
     SLICES = 256, // a window has room for an element of every rank
+    APART = 2048, // not in place
     STAYS = 1024, // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
@@ -61,17 +63,21 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "chain", "in pieces from rank to rank", .build = pli_bcast_chain },
     },
     [PLI_COLL_GATHER] = {
-        { "board", "slots in shared memory",
-          .direct = pli_gather_board, .needs = BOARD | CORES, .max_bytes = PLI_BOARD_INLINE },
+        { "board", "postings in shared memory",
+          .direct = pli_move_post_gather, .needs = BOARD | CORES,
+          .max_bytes = PLI_BOARD_POST_MAX, .max_rank = PLI_BOARD_POSTS_RANKS },
         { "cma", "one copy, or as below if that is faster",
           .direct = pli_move_cma_gather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "windows", "windows in shared memory",
-          .direct = pli_gather_windows, .needs = BOARD | CORES | WINDOW },
+          .direct = pli_gather_windows, .needs = BOARD | CORES },
         { "binomial", "a tree, blocks collected on the way",
           .build = pli_gather_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
         { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_GATHERV] = {
+        { "board", "postings in shared memory, or messages",
+          .direct = pli_move_post_gather, .needs = BOARD | CORES,
+          .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_SCATTER] = {
@@ -86,6 +92,9 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_SCATTERV] = {
+        { "board", "postings in shared memory, or messages",
+          .direct = pli_move_post_scatterv, .needs = BOARD | CORES,
+          .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_ALLGATHER] = {
@@ -101,6 +110,9 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLGATHERV] = {
+        { "board", "postings in shared memory",
+          .direct = pli_move_post_allgatherv, .needs = BOARD | CORES,
+          .max_bytes = 4 * PLI_BOARD_POST_MAX, .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "every rank to every rank", .build = pli_allgather_linear, .max_rank = 8 },
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
@@ -118,10 +130,14 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "pairwise", "one partner at a time", .build = pli_alltoall_pairwise },
     },
     [PLI_COLL_ALLTOALLV] = {
+        { "board", "postings in shared memory, or messages",
+          .direct = pli_move_post_alltoallv, .needs = BOARD | CORES | APART, .max_rank = 64 },
         { "linear", "everything at once", .build = pli_alltoall_linear, .max_rank = 64 },
         { "pairwise", "one partner at a time", .build = pli_alltoall_pairwise },
     },
     [PLI_COLL_ALLTOALLW] = {
+        { "board", "postings in shared memory, or messages",
+          .direct = pli_move_post_alltoallv, .needs = BOARD | CORES | APART, .max_rank = 64 },
         { "linear", "everything at once", .build = pli_alltoall_linear, .max_rank = 64 },
         { "pairwise", "one partner at a time", .build = pli_alltoall_pairwise },
     },
@@ -174,18 +190,16 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "tree", "reduce to rank 0, then hand out", .build = pli_reduce_scatter_tree },
     },
     [PLI_COLL_SCAN] = {
-        { "board", "each combines the windows before it",
+        { "board", "postings from rank to rank",
           .direct = pli_scan_board,
-          .needs = BOARD | CORES | WINDOW | DENSE,
-          .max_bytes = PLI_BOARD_WINDOW_SMALL, .max_rank = 64 },
+          .needs = BOARD | CORES | DENSE, .max_bytes = PLI_BOARD_POST_MAX, .max_rank = 64 },
         { "doubling", "at doubling distance", .build = pli_scan_doubling },
         { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
     },
     [PLI_COLL_EXSCAN] = {
-        { "board", "each combines the windows before it",
+        { "board", "postings from rank to rank",
           .direct = pli_scan_board,
-          .needs = BOARD | CORES | WINDOW | DENSE,
-          .max_bytes = PLI_BOARD_WINDOW_SMALL, .max_rank = 64 },
+          .needs = BOARD | CORES | DENSE, .max_bytes = PLI_BOARD_POST_MAX, .max_rank = 64 },
         { "doubling", "at doubling distance", .build = pli_scan_doubling },
         { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
     },
@@ -299,7 +313,7 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
 {
     if ((r->needs & COMMUTES && !a->op->is_commutative) ||
         (r->needs & STAYS && pli_request_may_be_withdrawn) ||
-        (r->needs & DENSE && !is_dense(a->recv.type)) ||
+        (r->needs & APART && a->is_in_place) || (r->needs & DENSE && !is_dense(a->recv.type)) ||
         (r->needs & SLICES && a->recv.type->size * a->n > PLI_BOARD_WINDOW_SMALL)) {
         return PLI_AGAIN;
     }
@@ -360,6 +374,11 @@ static const char *why_not(const struct pli_coll_algo *r, const struct pli_coll_
            : (r->needs & (BOARD | HERE)) && !is_blocking   ? "only for blocking calls"
            : r->needs & COMMUTES && !a->op->is_commutative ? "the operation does not commute"
            : r->needs & DENSE && !is_dense(a->recv.type)   ? "the type has holes or is large"
+           : r->needs & APART && a->is_in_place            ? "not with MPI_IN_PLACE"
+           : r->needs & STAYS && pli_request_may_be_withdrawn
+               ? "not in a job that goes on when a rank dies, whose memory others may be reading"
+           : r->needs & SLICES && a->recv.type->size * a->n > PLI_BOARD_WINDOW_SMALL
+               ? "an element of every rank does not fit a window"
            : h != NULL && (h->n_host <= 1 || h->n_host == a->n)
                ? "only where several hosts have several ranks"
            : r->needs & CORES && pli_lane_is_oversubscribed() ? "only with a core for each rank"

@@ -423,8 +423,9 @@ static uint64_t net_sleep_limit(const struct pli_waiter *w)
 // lanes they may leave them to us without a word: look again after a while. A lane whose threads
 // are all outside MPI is left to them for a moment, because taking its lock away from its owner
 // makes both slower.
-static uint64_t sleep_time(struct pli_waiter *w)
+static uint64_t sleep_time(struct pli_waiter *w, bool *is_long_out)
 {
+    *is_long_out = false;
     bool is_short = w->is_restless, is_shared = false, has_idle = false;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
@@ -453,6 +454,7 @@ static uint64_t sleep_time(struct pli_waiter *w)
         pli_wait_record_write(w);
         w->is_recorded = true;
     }
+    *is_long_out = w->is_recorded;
     return is_shared ? PLI_PROGRESS_NAP_NS : w->watch != NULL ? WATCH_NS : 0;
 }
 
@@ -499,6 +501,48 @@ static void forget_record(struct pli_waiter *w)
     }
 }
 
+// Poll the lanes that this thread sleeps at. Another thread that polls one of them is waited for.
+static int poll_watched(const struct pli_waiter *w)
+{
+    int n = 0;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        if ((w->watched >> i & 1) != 0) {
+            struct pli_lane *lane = lane_at(i);
+            leave_count(w, true);
+            pli_lock_take(&lane->lock);
+            n += progress_locked(lane);
+            leave_count(w, false);
+        }
+    }
+    return n;
+}
+
+// The launcher believes that all ranks wait for each other, but a rank that was woken may not have
+// had a processor since, and a message may lie in a socket. So it asks each rank to look. True: the
+// caller must look at its condition before it sleeps; when it comes back here the question is
+// answered.
+static bool must_look_first(struct pli_waiter *w)
+{
+    uint32_t question = pli_wait_record_question(w);
+    if (__builtin_expect(question == 0, 1)) {
+        return false;
+    }
+    if (w->asked != question) {
+        w->asked = question;
+        if (poll_watched(w) > 0) {
+            w->asked = 0;
+            w->n_idle = w->n_nap = 0;
+            forget_record(w);
+        }
+        return true;
+    }
+    w->asked = 0;
+    if (!pli_progress_thread_is_serving()) { // else it may have taken what this thread waits for
+        pli_wait_record_answer(w, question);
+    }
+    return false;
+}
+
 // First announce, so that no message arrives unseen; the caller looks at its condition again;
 // only the next step really sleeps.
 static void go_to_sleep(struct pli_waiter *w)
@@ -510,7 +554,12 @@ static void go_to_sleep(struct pli_waiter *w)
         announce(w);
         return;
     }
-    pli_progress_sleep(w, sleep_time(w));
+    bool is_long;
+    uint64_t time_ns = sleep_time(w, &is_long);
+    if (is_long && must_look_first(w)) {
+        return;
+    }
+    pli_progress_sleep(w, time_ns);
     if (w->watch != NULL) {
         w->watch(w);
     }

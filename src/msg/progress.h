@@ -44,6 +44,7 @@ struct pli_waiter {
     bool is_far; // waits for another machine: looking in haste would only keep others from work
     bool is_restless;  // waits for more than this lane: sleep in short naps only
     uint32_t n_nap;    // short sleeps in a row without an event
+    uint32_t asked;    // the launcher's question after which the lanes were polled
     uint64_t begin_ns; // when it began, if waits are counted
     int64_t context;   // and of which communicator
     // For the record a long sleep leaves; all may be empty.

@@ -32,6 +32,7 @@ static pthread_t thread;
 static _Atomic bool is_known; // `thread` is valid
 static _Atomic bool is_ending;
 static _Atomic int kicks; // changes when it must look again
+static _Atomic bool is_serving;
 
 struct look {
     uint32_t polls[PLI_NODE_N_LANE]; // of each lane, as far as they are known
@@ -68,11 +69,13 @@ static void look(struct look *k)
 static int serve(struct look *k)
 {
     int n = 0;
+    atomic_store(&is_serving, true);
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         if ((k->deserted >> i & 1) != 0) {
             n += pli_progress_serve(lane_at(i), &k->polls[i]);
         }
     }
+    atomic_store(&is_serving, false);
     return n;
 }
 
@@ -225,6 +228,11 @@ void pli_progress_thread_stop(void)
 bool pli_progress_thread_is_running(void)
 {
     return atomic_load(&is_known);
+}
+
+bool pli_progress_thread_is_serving(void)
+{
+    return atomic_load(&is_known) && atomic_load(&is_serving);
 }
 
 bool pli_progress_thread_is_me(void)

@@ -20,6 +20,8 @@ void pli_progress_thread_rest(void);
 void pli_progress_thread_stop(void);
 bool pli_progress_thread_is_running(void);
 bool pli_progress_thread_is_me(void);
+// It is dealing with messages, or may be: what a sleeping thread waits for can be among them.
+bool pli_progress_thread_is_serving(void);
 // It sleeps until a thread of the program that sleeps in a call wakes up.
 extern _Atomic int pli_progress_thread_is_deep;
 void pli_progress_thread_kick(void);

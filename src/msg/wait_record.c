@@ -57,6 +57,8 @@ static uint32_t fill(struct pli_node_wait *to, const struct pli_waiter *w, uint6
     const struct pli_comm *comm = r != NULL ? r->comm : w->comm;
     uint32_t what = PLI_NODE_WAIT_OTHER;
     *to->comm = *to->call = '\0';
+    to->is_polling = false;
+    atomic_store_explicit(&to->answered, 0, memory_order_relaxed);
     to->peer = to->tag = to->rank = MPI_UNDEFINED;
     to->peer_index = UINT32_MAX;
     to->context = to->bytes = 0;
@@ -155,7 +157,6 @@ void pli_wait_record_write(struct pli_waiter *w)
     uint32_t what = PLI_NODE_WAIT_OTHER;
     bool is_none = false;
     forget_parent();
-    atomic_fetch_add_explicit(&row->n_asleep, 1, memory_order_acq_rel);
     w->has_row = atomic_compare_exchange_strong(&is_row_taken, &is_none, true);
     pli_lock_take(&w->lane->lock);
     if (pli_lock_threads || ep != 0) {
@@ -181,6 +182,25 @@ void pli_wait_record_write(struct pli_waiter *w)
     }
 }
 
+// The record that the launcher reads; NULL: there was no place for one.
+static struct pli_node_wait *record_of(const struct pli_waiter *w)
+{
+    return w->n_slot != 0 ? &slot_of(w)->wait : w->has_row ? &my_row()->wait : NULL;
+}
+
+uint32_t pli_wait_record_question(const struct pli_waiter *w)
+{
+    const struct pli_node_header *h = pli_proc.boot->node.header;
+    const struct pli_node_wait *r = record_of(w);
+    uint32_t q = atomic_load_explicit(&h->question, memory_order_acquire);
+    return r == NULL || atomic_load_explicit(&r->answered, memory_order_relaxed) == q ? 0 : q;
+}
+
+void pli_wait_record_answer(struct pli_waiter *w, uint32_t question)
+{
+    atomic_store_explicit(&record_of(w)->answered, question, memory_order_release);
+}
+
 void pli_wait_record_erase(struct pli_waiter *w)
 {
     struct pli_node_row *row = my_row();
@@ -195,5 +215,4 @@ void pli_wait_record_erase(struct pli_waiter *w)
         w->has_row = false;
         atomic_store_explicit(&is_row_taken, false, memory_order_release);
     }
-    atomic_fetch_sub_explicit(&row->n_asleep, 1, memory_order_acq_rel);
 }

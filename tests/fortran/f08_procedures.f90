@@ -119,7 +119,8 @@ program f08_procedures
   call strings()
   call statuses()
   call kinds()
-  call extensions()
+  call sessions()
+  if (is_ours()) call extensions()
   call MPI_Allreduce(MPI_IN_PLACE, failed, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   if (failed > 0) call MPI_Abort(MPI_COMM_WORLD, 1)
   call MPI_Finalize()
@@ -181,7 +182,8 @@ contains
     call MPI_Comm_set_errhandler(comm, eh)
     call MPI_Errhandler_free(eh)
     call MPI_Send(x, 1, MPI_INTEGER, 17, 0, comm, ie)
-    call must(heard == 1 .and. ie /= MPI_SUCCESS, 'error handler')
+    call must(heard == 1, 'error handler')
+    call must(ie /= MPI_SUCCESS, 'MPI_Send returns its error after an error handler')
     call MPI_Send(x, 1, MPI_INTEGER, 17, 0, comm) ! without ierror it is called too
     call must(heard == 2, 'error handler without ierror')
     call MPI_Comm_free(comm)
@@ -289,18 +291,11 @@ contains
     call must(type == MPI_DOUBLE_PRECISION .or. type == MPI_REAL8, 'match_size')
   end subroutine
 
-  subroutine extensions()
-    type(MPI_Comm) :: eps(2)
+  subroutine sessions()
     type(MPI_Session) :: session
     type(MPI_Group) :: group
     type(MPI_Comm) :: comm
-    integer :: n, me, total, version
-    call MPI_Comm_create_endpoints(MPI_COMM_WORLD, 2, MPI_INFO_NULL, eps)
-    call MPI_Comm_size(eps(1), n)
-    call MPI_Comm_rank(eps(2), me)
-    call must(n == 4 .and. me == 2 * rank + 1, 'endpoints')
-    call MPI_Comm_free(eps(1))
-    call MPI_Comm_free(eps(2))
+    integer :: total
     call MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, session)
     call MPI_Group_from_session_pset(session, 'mpi://WORLD', group)
     call MPI_Comm_create_from_group(group, 'f08', MPI_INFO_NULL, MPI_ERRORS_RETURN, comm)
@@ -309,6 +304,26 @@ contains
     call MPI_Comm_free(comm)
     call MPI_Group_free(group)
     call MPI_Session_finalize(session)
+  end subroutine
+
+  ! Another library of the ABI lacks the extensions, and a first call of one would end the job.
+  logical function is_ours()
+    character(len=MPI_MAX_LIBRARY_VERSION_STRING) :: text
+    integer :: n
+    call MPI_Get_library_version(text, n)
+    is_ours = index(text(:n), 'Pliant') > 0
+    if (.not. is_ours .and. rank == 0) print '(a)', 'left out: extensions, which are not in the ABI'
+  end function
+
+  subroutine extensions()
+    type(MPI_Comm) :: eps(2)
+    integer :: n, me, version
+    call MPI_Comm_create_endpoints(MPI_COMM_WORLD, 2, MPI_INFO_NULL, eps)
+    call MPI_Comm_size(eps(1), n)
+    call MPI_Comm_rank(eps(2), me)
+    call must(n == 4 .and. me == 2 * rank + 1, 'endpoints')
+    call MPI_Comm_free(eps(1))
+    call MPI_Comm_free(eps(2))
     call MPIX_World_version(version)
     call must(version == 0, 'version of the world')
     n = 7

@@ -190,9 +190,10 @@ program mpi_callbacks
   call MPI_Comm_set_errhandler(comm, handler, ierror)
   call MPI_Errhandler_free(handler, ierror)
   call MPI_Send(n, 1, MPI_INTEGER, size, 0, comm, code)
-  call check(n_errors == 1 .and. last_handle == comm .and. last_code == code, 'error handler of a communicator')
-  call MPI_Error_class(code, n, ierror)
+  call check(n_errors == 1 .and. last_handle == comm, 'error handler of a communicator')
+  call MPI_Error_class(last_code, n, ierror)
   call check(n == MPI_ERR_RANK, 'class of its error')
+  call check(code == last_code, 'the call returns the code that its error handler got')
   call MPI_Comm_free(comm, ierror)
   value = 4
   call MPI_Win_create(ints, value, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierror)
@@ -213,7 +214,8 @@ program mpi_callbacks
   call MPI_File_set_errhandler(MPI_FILE_NULL, handler, ierror)
   call MPI_Errhandler_free(handler, ierror)
   call MPI_File_open(MPI_COMM_SELF, './no/such/file', MPI_MODE_RDONLY, MPI_INFO_NULL, file, code)
-  call check(code /= MPI_SUCCESS .and. n_errors == 3 .and. last_handle == MPI_FILE_NULL, 'error handler of files')
+  call check(n_errors == 3 .and. last_handle == MPI_FILE_NULL .and. last_code /= MPI_SUCCESS, 'error handler of files')
+  call check(code == last_code, 'MPI_File_open returns the code that its error handler got')
 
   extra = 12
   call MPI_Grequest_start(query, release, cancel, extra, request, ierror)

@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include <ftw.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +30,17 @@ _Noreturn void __wrap__exit(int status)
         longjmp(fuzz_end, 1);
     }
     __real__exit(status);
+}
+
+// In targets that are linked with --wrap=pli_futex_wait nobody else is there to wait for.
+void __wrap_pli_futex_wait(_Atomic int *word, int expect, bool is_private, uint64_t timeout_ns);
+
+void __wrap_pli_futex_wait(_Atomic int *word, int expect, bool is_private, uint64_t timeout_ns)
+{
+    (void)word;
+    (void)expect;
+    (void)is_private;
+    FUZZ_MUST(timeout_ns != 0); // a wait without a limit would be one for ever
 }
 
 int fuzz_file(const void *data, size_t len)

@@ -57,6 +57,35 @@ static void arguments(void)
     T_EQ(sum, n);
 }
 
+// Forms in which each rank knows its own sizes only, and scans. Rank 0 expects `mine` of the other,
+// who expects what it has.
+static void counts_disagree(int *a, int *b, int mine, int theirs)
+{
+    MPI_Comm c = MPI_COMM_WORLD;
+    int len = me == 0 ? mine : theirs;
+    int counts[2] = { len, mine }, displs[2] = { 0, len };
+    int code = MPI_Gatherv(a, len, MPI_INT, b, counts, displs, MPI_INT, 0, c);
+    T_EQ(class_of(code), me == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+    GOOD(MPI_Barrier(c));
+    counts[0] = counts[1] = mine;
+    displs[1] = mine;
+    code = MPI_Scatterv(a, counts, displs, MPI_INT, b, len, MPI_INT, 0, c);
+    T_EQ(class_of(code), me == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    GOOD(MPI_Barrier(c));
+    counts[0] = counts[1] = len;
+    displs[1] = len;
+    code = MPI_Alltoallv(a, counts, displs, MPI_INT, b, counts, displs, MPI_INT, c);
+    T_EQ(class_of(code), MPI_ERR_TRUNCATE);
+    GOOD(MPI_Barrier(c));
+    int sum = 0, one = 1;
+    if (mine + theirs < 2000) { // both take the same algorithm
+        code = MPI_Scan(a, b, len, MPI_INT, MPI_SUM, c);
+        T_EQ(class_of(code), me == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    }
+    GOOD(MPI_Scan(&one, &sum, 1, MPI_INT, MPI_SUM, c));
+    T_EQ(sum, me + 1);
+}
+
 // Rank 0 gives one amount, the others another.
 static void disagree(int mine, int theirs, int round)
 {
@@ -80,6 +109,7 @@ static void disagree(int mine, int theirs, int round)
     code = MPI_Gather(a, len, MPI_INT, b, mine, MPI_INT, 0, c);
     T_EQ(class_of(code), me == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
     GOOD(MPI_Barrier(c));
+    counts_disagree(a, b, mine, theirs);
     free(a);
     free(b);
 }

@@ -343,10 +343,17 @@ static void settle(MPI_Comm c)
     }
 }
 
-static void die(double after)
+// The victims die one after the other, however late each of them gets a processor: the next one
+// when those before it are known to be dead. So the first one is the one that errors name.
+static void die(MPI_Comm c)
 {
-    while (now() < due + after) {
+    int n = 0;
+    while (now() < due || n < rank - victim) {
+        MPI_Group g;
         nap(0.001);
+        MPIX_Comm_get_failed(c, &g);
+        MPI_Group_size(g, &n);
+        MPI_Group_free(&g);
     }
     kill(getpid(), SIGKILL);
 }
@@ -365,7 +372,7 @@ static void pending(MPI_Comm c)
     MPI_Request r;
     MPI_Irecv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 8, c, &r);
     if (is_victim(rank)) {
-        die(0);
+        die(c);
     }
     expect(MPI_Wait(&r, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED_PENDING);
     T_OK(r != MPI_REQUEST_NULL);
@@ -476,7 +483,7 @@ static void run(const char *name, MPI_Comm c)
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
         if (strcmp(ops[i].name, name) == 0) {
             if (is_victim(rank)) {
-                die(0.01 * (rank - victim));
+                die(c);
             }
             rc = ops[i].fn(c);
             double late = (now() - due) * 1e3;

@@ -30,7 +30,8 @@ import run_list  # noqa: E402
 # What changes from case to case, besides the program.
 SETTINGS = ({}, {}, {}, {"PLIANT_NET": "tcp"}, {"PLIANT_NET_PROTECT": "auth"}, {"PLIANT_NET_PROTECT": "encrypt"}, {"PLIANT_LAUNCH_FAN": "1"})
 FAULTS = ("none", "none", "none", "none", "kill rank", "kill mpiexec", "kill daemon", "stop rank", "cut host", "crash host", "terminate",
-          "few descriptors", "small files")
+          "few descriptors", "small files", "full disk", "checkpoint", "checkpoint")
+AT_START = ("none", "few descriptors", "small files", "full disk")  # what is done before the job begins
 MPIEXEC_KB, MPIEXEC_FDS = 300_000, 64  # and for every rank
 RANK_KB, RANK_FDS = 2_000, 8
 
@@ -92,6 +93,22 @@ def send(pid, sig):
         pass
 
 
+def take_checkpoint(c, p, host, bins):
+    """Ask for one; a job that cannot have one is refused it with a sentence, which mpiexec or mpictl prints."""
+    mpictl = os.path.join(bins, "..", "..", "bin", "mpictl")
+    ask = c.popen(host, [mpictl, "checkpoint"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    try:
+        said = ask.communicate(timeout=120)[0]
+    except subprocess.TimeoutExpired:
+        ask.kill()
+        said = ask.communicate()[0]
+        p.soak_wrong = "mpictl checkpoint did not end in 120 s: " + said
+        return
+    p.soak_has_checkpoint = ask.returncode == 0
+    if ask.returncode != 0 and not said.strip():
+        p.soak_wrong = f"mpictl checkpoint ended with {ask.returncode} and without a word"
+
+
 def harm(c, p, what, rng, mark, program, names):
     """Do it at some moment of the job, if that still runs; returns what is to be undone."""
     deadline = time.monotonic() + 20
@@ -106,6 +123,8 @@ def harm(c, p, what, rng, mark, program, names):
         send(victim, signal.SIGSTOP)
         time.sleep(1 + rng.random() * 2)
         send(victim, signal.SIGCONT)
+    elif what == "checkpoint" and p.poll() is None:
+        take_checkpoint(c, p, names[0], os.path.dirname(program))
     elif what in ("kill mpiexec", "terminate") and p.poll() is None:
         send(c.inner(p), signal.SIGKILL if what == "kill mpiexec" else signal.SIGTERM)
     elif what == "kill daemon":
@@ -154,6 +173,19 @@ def left(c, seconds=30):
         time.sleep(0.1)
 
 
+def restart(c, args, host, images, env, row):
+    """What is wrong with the job that goes on from the checkpoint, or "". Its files may be gone, so a sentence is an end in good order too."""
+    p = c.popen(host, [os.path.join(args.build, "bin", "mpiexec"), "--restart", images, "--timeout", str(row["timeout"] * 4)], env=env,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    try:
+        out = p.communicate(timeout=row["timeout"] * 4 + 60)[0]
+    except subprocess.TimeoutExpired:
+        send(c.inner(p), signal.SIGKILL)
+        return "the restarted job did not end\n" + p.communicate()[0]
+    is_right = p.returncode == int(row.get("exit", "0"))
+    return "" if is_right or ("mpiexec" in out and "SIGSEGV" not in out) else f"the restarted job ended with {p.returncode}\n{out}"
+
+
 def run_case(c, args, rows, seed):
     """None, or what is wrong."""
     rng = random.Random(seed)
@@ -163,9 +195,13 @@ def run_case(c, args, rows, seed):
     mark = f"SOAK_CASE={seed}-{os.getpid()}-"
     limit = {"few descriptors": "ulimit -n 256; ", "small files": "ulimit -f 100000; "}.get(what, "")
     print(f"{seed:>20}  {run_list.test_name(row)} on {','.join(names)}, {' '.join(f'{k}={v}' for k, v in settings.items()) or 'no settings'}, {what}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as images:
         where = [] if row["is_solo"] else ["--launcher", c.launcher, "--hosts", ",".join(names)]
-        command = [os.path.join(args.build, "bin", "mpiexec"), *where, "--timeout", str(row["timeout"] * 4), "-n", str(row["ranks"]), *(["--map-by", "node"] if is_cyclic else []),
+        kept = ["--checkpoint-dir", images] if what == "checkpoint" else []
+        if what == "full disk":
+            for h in c.names:
+                c.popen(h, ["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder]).wait()
+        command = [os.path.join(args.build, "bin", "mpiexec"), *where, *kept, "--timeout", str(row["timeout"] * 4), "-n", str(row["ranks"]), *(["--map-by", "node"] if is_cyclic else []),
                    *shlex.split(row.get("launch", "")), program, *shlex.split(row.get("args", ""))]
         if limit:
             command = ["sh", "-c", limit + 'exec "$@"', "-", *command]
@@ -173,18 +209,25 @@ def run_case(c, args, rows, seed):
         p = c.popen(names[0], command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         watch = Watch(p)
         watch.start()
-        undo = harm(c, p, what, rng, mark, program, names) if what not in ("none", "few descriptors", "small files") else []
+        undo = harm(c, p, what, rng, mark, program, names) if what not in AT_START else []
         try:
             out = p.communicate(timeout=row["timeout"] * 4 + 60)[0]
-            wrong = ""
+            wrong = getattr(p, "soak_wrong", "")
         except subprocess.TimeoutExpired:
             send(c.inner(p), signal.SIGKILL)
             out, wrong = p.communicate()[0], "mpiexec did not end"
         watch.is_over.set()
         for f in undo:
             f()
+        if what == "full disk":
+            for h in c.names:
+                c.popen(h, ["umount", "-l", folder]).wait()
+        if not wrong and getattr(p, "soak_has_checkpoint", False):
+            wrong = restart(c, args, names[0], images, env, row)
         is_right = p.returncode == int(row.get("exit", "0"))
         is_told = is_right or "mpiexec" in out or what in ("kill mpiexec", "terminate")
+        if what == "checkpoint":  # one that this job cannot have is refused
+            is_told = is_right or "checkpoint" in out
         if not wrong and not (is_right if what in ("none", "stop rank") else is_told):
             wrong = f"exit status {p.returncode}"
         for word in ("Segmentation fault", "AddressSanitizer", "stack smashing", "corrupted", "killed by SIGSEGV", "killed by SIGABRT"):

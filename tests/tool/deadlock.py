@@ -3,6 +3,7 @@
 """mpiexec names a deadlock, with the near miss, and is silent about programs that only take long."""
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -51,7 +52,9 @@ MISTAKES = [
 ]
 HEALTHY = [("system_calls", 2), ("long_computation", 2), ("probe_loop", 2), ("test_loop", 2),
            ("late_start", 2), ("other_thread", 2), ("stopped", 2), ("work_after_finalize", 2),
-           ("slow_ring", 3)]
+           ("slow_ring", 3), ("stopped_asleep", 2)]
+
+OVER_TCP = ("stopped", "stopped_asleep", "slow_ring")  # also where messages lie in sockets
 
 
 def fail(what, text):
@@ -60,11 +63,12 @@ def fail(what, text):
     print(f"failed: {what}\n{text}", file=sys.stderr)
 
 
-def start(name, ranks, *options, words=()):
+def start(name, ranks, *options, words=(), **env):
     command = [MPIEXEC, "--timeout", LIMIT, "-n", str(ranks), *options, PROBE, name, *words]
     if name == "late_start":
         command = [MPIEXEC, "--timeout", LIMIT, "-n", "1", PROBE, name, "late", ":", "-n", "1", PROBE, name]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            env={**os.environ, **env})
 
 
 RANKS_OF_NOBODY = [r"rank 1 has no process left that could call MPI_Init",
@@ -85,16 +89,40 @@ def main():
         if "called at hang_probe.c:" not in out and name != "head_to_head":
             fail(f"{name}: no place in the source", out)
     runs = [(h, start(*h)) for h in HEALTHY]
+    runs += [(h, start(*h, PLIANT_FAKE_HOSTS="2")) for h in HEALTHY if h[0] in OVER_TCP]
     for (name, _), p in runs:
         out = p.communicate()[0]
         if p.returncode != 0 or "done" not in out or "deadlock" in out:
             fail(f"{name} is healthy but ended with {p.returncode}", out)
+    paused()
     out = start("different_collectives", 2).communicate()[0]
     if "MPI_Bcast" not in out or "MPI_COMM_WORLD" not in out or "done" in out:
         fail("different_collectives: neither an error nor a deadlock", out)
     looking()
     looking("--elastic", "1:4")  # with a daemon
     return 1 if bad else 0
+
+
+def paused():
+    """Ranks that are stopped for longer than a deadlock takes to be reported, wherever they are, are not one."""
+    p = start("paused_rounds", 7, PLIANT_FAKE_HOSTS="2")
+    pids, out = [], ""
+    while len(pids) < 7:
+        line = p.stdout.readline()
+        if line == "":
+            break
+        out += line
+        pids += [int(n) for n in re.findall(r"^pid (\d+)", line)]
+    for pid in pids[:4]:
+        try:
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(1.3)
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            break
+    out += p.communicate()[0]
+    if p.returncode != 0 or "done" not in out or "deadlock" in out:
+        fail(f"paused_rounds is healthy but ended with {p.returncode}", out)
 
 
 def looking(*options):

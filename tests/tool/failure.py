@@ -85,7 +85,7 @@ def asleep(env):
 
 def refused(env):
     for args, want in ((("-n", 2, "--impi", "localhost:1", "--impi-rank", 0), "IMPI"),
-                       (("-n", 2, "--checkpoint-dir", "x"), "checkpoints")):
+                       (("--hosts", "localhost:1,elsewhere:1", "--checkpoint-dir", "x"), "checkpoints of processes")):
         for how in ("shrink", "respawn"):
             r = Run(f"--on-failure={how}", *args, "true", env=env)
             check(r.rc != 0 and want in r.words and f"--on-failure={how} is not for" in r.words, f"{args} {r}")

@@ -276,6 +276,54 @@ static void stopped(void)
     }
 }
 
+// A rank that sleeps in a receive is stopped before its message comes: the message is there, and
+// the rank has not been able to look.
+static void stopped_asleep(void)
+{
+    int pid = (int)getpid(), all[8] = { 0 };
+    MPI_Allgather(&pid, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+    if (rank == 0) {
+        usleep(500000);
+        kill(all[1], SIGSTOP);
+        if (fork() == 0) {
+            sleep(3);
+            kill(all[1], SIGCONT);
+            _exit(0);
+        }
+        send(1, 0, MPI_COMM_WORLD);
+        recv(1, 0, MPI_COMM_WORLD);
+    } else {
+        recv(0, 0, MPI_COMM_WORLD);
+        send(0, 0, MPI_COMM_WORLD);
+    }
+}
+
+// Rounds of collectives, files and messages with pauses, in which the others fall asleep; from
+// outside, ranks are stopped and continued meanwhile (their numbers are printed).
+static void paused_rounds(void)
+{
+    int sum = 0;
+    char name[64];
+    MPI_File f;
+    printf("pid %d\n", (int)getpid());
+    fflush(stdout);
+    snprintf(name, sizeof name, "/tmp/hang_probe.%d", (int)getpid());
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < 24; i++) {
+        if (rank == i % size) {
+            usleep(200000);
+        }
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f);
+        MPI_File_close(&f);
+        MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 3, &v, 1, MPI_INT,
+                     (rank + size - 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0) {
+        unlink(name);
+    }
+}
+
 static void work_after_finalize(void)
 {
     if (rank == 0) {
@@ -322,6 +370,8 @@ static const struct {
     { "late_start", late_start },
     { "other_thread", other_thread },
     { "stopped", stopped },
+    { "stopped_asleep", stopped_asleep },
+    { "paused_rounds", paused_rounds },
     { "work_after_finalize", work_after_finalize },
     { "slow_ring", slow_ring },
 };

@@ -66,16 +66,33 @@ static void slow_ring(void)
     printf("done\n");
 }
 
+// Rank 0 computes for ten seconds while all others send to it, and then hears each of them.
+static void busy_root(void)
+{
+    int x = rank, n_heard = 0;
+    double begin = MPI_Wtime();
+    while (rank == 0 && MPI_Wtime() - begin < 10) {
+    }
+    if (rank != 0) {
+        MPI_Send(&x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+    for (int i = 1; rank == 0 && i < size; i++) {
+        MPI_Recv(&x, 1, MPI_INT, i, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        n_heard += x == i;
+    }
+    if (rank == 0) {
+        printf("heard %d of %d\n", n_heard, size - 1);
+    }
+    barrier();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } acts[] = { { "barriers", barriers },
-                 { "barrier", barrier },
-                 { "waiting", waiting },
-                 { "deadlock", deadlock },
-                 { "slow_ring", slow_ring } };
+    } acts[] = { { "barriers", barriers }, { "barrier", barrier },     { "waiting", waiting },
+                 { "deadlock", deadlock }, { "slow_ring", slow_ring }, { "busy_root", busy_root } };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -231,8 +231,37 @@ def tree():
     check(r.rc == 3 and "rank 4" in r.words and "host vc4" in r.words, r)
 
 
+def progress():
+    """A terminal shows which host has not answered, and nothing of it stays; a pipe gets nothing."""
+    with tempfile.TemporaryDirectory() as d:
+        gate, late = os.path.join(d, "gate"), os.path.join(d, "late")
+        with open(late, "w", encoding="utf-8") as f:
+            f.write(f'#!/bin/sh\ncase "$*" in *vc3*) while test -e {gate}; do sleep 0.05; done ;; esac\nexec {C.launcher} "$@"\n')
+        os.chmod(late, 0o755)
+        for has_terminal in (True, False):
+            with open(gate, "w", encoding="utf-8"):
+                pass
+            ours, theirs = os.openpty() if has_terminal else os.pipe()
+            p = C.popen("vc1", [MPIEXEC, "--launcher", late, "--hosts", "vc2:1,vc3:1", "echo", "up"], stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE, stderr=theirs, text=True, env={**os.environ, "TERM": "xterm"})
+            os.close(theirs)
+            shown = b""
+            while has_terminal and b"1 of 2 hosts have answered, not yet: vc3" not in shown:
+                shown = shown[-200:] + os.read(ours, 1000)
+            time.sleep(0 if has_terminal else 1)
+            os.remove(gate)
+            check(p.communicate()[0] == "up\nup\n" and p.returncode == 0, p.returncode)
+            try:
+                while data := os.read(ours, 1000):
+                    shown += data
+            except OSError:
+                pass  # no one has the other end any more
+            os.close(ours)
+            check(shown.endswith(b"\r\033[K") if has_terminal else shown == b"", f"terminal {has_terminal}: {shown}")
+
+
 with C:
-    for part in (where, local_numbers, surroundings, output, slow_reader, feed, parts, beside, signals, tree):
+    for part in (where, local_numbers, surroundings, output, slow_reader, feed, parts, beside, signals, tree, progress):
         begin = time.monotonic()
         part()
         check(not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

@@ -130,6 +130,29 @@ sed 's/rank == 0/rank == 0 .and. .not. MPI_SUBARRAYS_SUPPORTED/' hello.f90 >hell
 address/bin/mpifort -o by_address hello_address.f90
 nm by_address | grep -q mpi_allreduce_f08_ || fail "buffers went by descriptor"
 must_say '^sum 3$' mpiexec -n 3 ./by_address
+# MPI_Sizeof has a procedure for each type, kind and rank there.
+for module in mpi mpi_f08; do
+    cat >sizes.f90 <<F
+program sizes
+  use $module
+  implicit none
+  integer(1) :: small
+  complex(8) :: cube(2, 2, 2)
+  real(4) :: deep(1, 1, 1, 1, 1, 1, 1)
+  logical(8) :: wide
+  character(len=7) :: words(3)
+  integer :: n(5), ie
+  call MPI_Sizeof(small, n(1), ie)
+  call MPI_Sizeof(cube, n(2), ie)
+  call PMPI_Sizeof(deep, n(3), ie)
+  call MPI_Sizeof(wide, n(4), ie)
+  call MPI_Sizeof(words, n(5), ie)
+  print '(a, 6(1x, i0))', 'sizes', n, ie
+end program
+F
+    address/bin/mpifort -w -o sizes sizes.f90
+    must_say '^sizes 1 16 4 8 7 0$' ./sizes
+done
 # And with one that cannot compile the calls at all, as flang 16: it is told what is left.
-echo 'this is no Fortran' | tee address/lib/pliant/fortran/source/mpi.f90 >address/lib/pliant/fortran/source/mpi_f08_address.f90
+echo 'this is no Fortran' | tee address/lib/pliant/fortran/source/mpi_address.f90 >address/lib/pliant/fortran/source/mpi_f08_address.f90
 must_say "buffers by address; it cannot compile the modules mpi mpi_f08: its programs include mpif.h$" address/bin/mpifort --build-modules gfortran

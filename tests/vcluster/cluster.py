@@ -26,6 +26,7 @@ import time
 
 SKIP = 77
 NET = "10.77.0"
+MANY = 30  # hosts that need no help to find each other
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOOL = os.path.join(HERE, "vcluster")
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -143,6 +144,10 @@ def relay(left, right, delay_s):
             heapq.heappush(queue, (time.monotonic() + delay_s, count, ports[s is ports[0]], frame))
 
 
+def hardware_address(number):
+    return f"02:00:0a:4d:00:{number:02x}"
+
+
 class Server:
     """Makes the hosts and serves requests until its standard input ends or it is told to stop."""
 
@@ -160,6 +165,9 @@ class Server:
         for i, name in enumerate(names):
             self.hosts[name] = Host(i + 1, name, self.text)
             self.plug(self.hosts[name])
+        if n > MANY:
+            for host in self.hosts.values():
+                self.introduce(host)
 
     def wait_for_switch(self):
         mine = os.readlink("/proc/self/ns/net")
@@ -201,6 +209,12 @@ class Server:
                                  stdin=subprocess.DEVNULL, preexec_fn=die_with_parent, start_new_session=True)
             r.stdout.readline()
             self.relays.append(r)
+
+    def introduce(self, host):
+        """Tell a host where all others are. The kernel has one table for what the hosts would learn, of 1024 rows unless it is told."""
+        lines = ["link set eth0 down", f"link set eth0 address {hardware_address(host.number)}", "link set eth0 up"]
+        lines += [f"neigh replace {h.address} lladdr {hardware_address(h.number)} nud permanent dev eth0" for h in self.hosts.values() if h is not host]
+        subprocess.run(["nsenter", "-t", str(host.pid), "-n", "--", "ip", "-batch", "-"], input="\n".join(lines), text=True, check=True)
 
     def stop(self):
         for h in self.hosts.values():

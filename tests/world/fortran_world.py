@@ -2,8 +2,8 @@
 """Fortran programs that nobody here wrote, built with mpifort and mpicc and run.
 
 ScaLAPACK, MUMPS, HDF5 and OpenCoarrays come from Debian's source packages (network); a folder such as scalapack-2.2.1 that
-already lies in the folder of --work is used as it is. The NAS Parallel Benchmarks are not in Debian: they run when their folder,
-such as NPB3.4-MPI, or a link to it, is in the folder of --work. What the programs say is printed as a table; --docs puts it into a
+already lies in the folder of --work is used as it is. The NAS Parallel Benchmarks are not in Debian: they run when their folders,
+such as NPB3.3-MPI and NPB3.4-MPI, or links to them, are in the folder of --work. What the programs say is printed as a table; --docs puts it into a
 page, where rows of programs that were not run stay. BLAS and LAPACK must be there (Debian's liblapack-dev).
 """
 import argparse
@@ -197,10 +197,11 @@ def hdf5(w):
 
 NAS_SETTINGS = """
 MPIFC = mpifort
+MPIF77 = mpif77
 FLINK = $(MPIFC)
 FMPI_LIB =
 FMPI_INC =
-FFLAGS = -O2 -w
+FFLAGS = -O2 -w -fallow-invalid-boz
 FLINKFLAGS = $(FFLAGS)
 MPICC = mpicc
 CLINK = $(MPICC)
@@ -227,32 +228,57 @@ def nas_says(text, status):
     return (status if status != 0 or good else "not verified"), ""
 
 
-def nas_folder(w, form):
+def nas_dt_says(text, status):
+    """The main function of DT returns 1 after a run that was verified."""
+    return nas_says(text, 0 if status == 1 else status)
+
+
+def nas_sources(w):
+    """Every NPB*-MPI of the folder: 3.3, which has mpif.h, and 3.4 may lie there together."""
+    w.folder("NPB*-MPI", "the NAS Parallel Benchmarks, NPB3.4-MPI")
+    return sorted(p for p in w.work.glob("NPB*-MPI") if p.is_dir())
+
+
+def nas_folder(w, source, form):
     """A copy of the source, ready for make, with one of the three interfaces."""
-    here = w.work / f"nas.{form}"
+    here = w.work / f"{source.name}.{form}"
     if not (here / "bin").exists():
         shutil.rmtree(here, ignore_errors=True)
-        shutil.copytree(w.folder("NPB*-MPI", "the NAS Parallel Benchmarks, NPB3.4-MPI"), here)
+        shutil.copytree(source, here)
         (here / "config" / "make.def").write_text(NAS_SETTINGS)
         (here / "bin").mkdir()
     return here
 
 
+def nas_kernel(w, here, package, form, kernel, size):
+    """One kernel of one size on each of its numbers of ranks. Programs of 3.3 are built for a number of ranks."""
+    log = here.with_suffix(here.suffix + ".log")
+    fixed = kernel != "dt" and not (here / "BT" / "mpinpb_f.f90").exists()
+    for ranks in NAS.get(kernel, (NAS_DT[size],)):
+        name = f"{kernel}.{size}.{ranks if fixed else 'x'}"
+        if not w.wanted(name):
+            continue
+        if not (here / "bin" / name).exists():
+            w.must(["make", kernel.upper(), f"CLASS={size}", f"F08={form}", f"NPROCS={ranks}"], here, log)
+        if kernel == "dt":
+            run_tester(w, package, name, here / "bin", nas_dt_says, ranks, arguments=["BH"])
+        else:
+            run_tester(w, package, name, here / "bin", nas_says, ranks)
+
+
 def nas(w):
-    source = w.folder("NPB*-MPI", "the NAS Parallel Benchmarks, NPB3.4-MPI")
-    forms = NAS_INTERFACES if (source / "BT" / "mpinpb_f08.f90").exists() else {"f": "mpif.h"}
-    for form, interface in forms.items():
-        here = nas_folder(w, form)
-        for size in "SW":
-            for kernel in [*NAS, "dt"]:
-                name = f"{kernel}.{size}.x"
-                if not w.wanted(name) or (kernel in ("is", "dt") and form != "f"):  # those are C
-                    continue
-                if not (here / "bin" / name).exists():
-                    w.must(["make", kernel.upper(), f"CLASS={size}", f"F08={form}"], here, w.work / f"nas.{form}.log")
-                for ranks in NAS.get(kernel, (NAS_DT[size],)):
-                    language = "C" if kernel in ("is", "dt") else interface
-                    run_tester(w, f"NAS with {language}", name, here / "bin", nas_says, ranks, arguments=["BH"] if kernel == "dt" else [])
+    for source in nas_sources(w):
+        version = re.match(r"NPB([\d.]*\d)", source.name)
+        label = f"NAS {version.group(1)}" if version else "NAS"
+        forms = NAS_INTERFACES if (source / "BT" / "mpinpb_f08.f90").exists() else {"f": "mpif.h"}
+        for form, interface in forms.items():
+            here = nas_folder(w, source, form)
+            for size in "SW":
+                for kernel in [*NAS, "dt"]:
+                    if kernel not in ("is", "dt"):
+                        nas_kernel(w, here, f"{label} with {interface}", form, kernel, size)
+                    elif form == "f":  # in C, whatever the form is
+                        nas_kernel(w, here, f"{label} in C", form, kernel, size)
 
 
 def caf_says(text, status):

@@ -43,8 +43,9 @@ static uint32_t n_thread(uint32_t pid)
     return n;
 }
 
-// Nothing is in the mailboxes of the row, and a thread sleeps at one of them.
-static bool is_quiet(const struct pli_node *node, uint32_t row)
+// Nothing is in the mailboxes of the row, and a thread sleeps at one of them; none does where the
+// rank polls.
+static bool is_quiet(const struct pli_node *node, uint32_t row, bool is_polling)
 {
     const struct pli_node_row *r = &node->rows[row];
     bool has_area = pli_node_has_area(node, row);
@@ -57,28 +58,35 @@ static bool is_quiet(const struct pli_node *node, uint32_t row)
         }
         is_asleep = is_asleep || atomic_load(&b->asleep) != PLI_SHM_AWAKE;
     }
-    return is_asleep;
+    return is_asleep || is_polling;
 }
 
 // Whether threads of the row sleep, and each of them for what another process must do. A thread
 // that woke in between changes the mark.
-static bool is_asleep(const struct pli_node *node, uint32_t row, uint64_t *mark)
+static bool is_waiting(const struct pli_node *node, uint32_t row, struct pli_job_status_stuck *s)
 {
     static struct pli_wait_entry e[PLI_WAIT_LIST_MAX]; // the launcher has one thread
-    uint32_t n = pli_wait_list(node, row, e);
+    const struct pli_node_row *r = &node->rows[row];
+    uint32_t n = pli_wait_list(node, row, e), question = atomic_load(&node->header->question);
+    bool is_polling = n == 1 && e[0].wait->is_polling;
     for (uint32_t i = 0; i < n; i++) {
-        if (atomic_load(&e[i].wait->what) == PLI_NODE_WAIT_OTHER) {
+        const struct pli_node_wait *w = e[i].wait;
+        if (atomic_load(&w->what) == PLI_NODE_WAIT_OTHER) {
             return false;
         }
-        *mark = (*mark ^ atomic_load(&e[i].wait->seq)) * 0x100000001b3u + row;
+        s->is_confirmed &= atomic_load(&w->answered) == question;
+        s->mark = (s->mark ^ atomic_load(&w->seq)) * 0x100000001b3u + row;
     }
-    return n > 0;
+    s->n_poll += is_polling;
+    // Where several threads may call MPI, one that is awake may be about to.
+    return n > 0 && is_quiet(node, row, is_polling) &&
+           (!atomic_load(&r->is_shared) || (!is_polling && n_thread(atomic_load(&r->pid)) == n));
 }
 
 bool pli_job_status_is_stuck(const struct pli_node *node, pli_job_status_over_fn is_over, void *arg,
-                             uint64_t *mark_out)
+                             struct pli_job_status_stuck *out)
 {
-    uint64_t mark = 0;
+    struct pli_job_status_stuck s = { .is_confirmed = true };
     uint32_t n_wait = 0;
     if (pli_jobtab_has_met(node)) {
         return false; // messages of another job cannot be seen here
@@ -90,17 +98,12 @@ bool pli_job_status_is_stuck(const struct pli_node *node, pli_job_status_over_fn
         }
         // A rank before MPI_Init or after MPI_Finalize may still do something; so may one that
         // waits for the program itself.
-        if (state_of(r) != PLI_NODE_RUNNING || !is_quiet(node, i) || !is_asleep(node, i, &mark)) {
-            return false;
-        }
-        // Where several threads may call MPI, one that is awake may be about to.
-        if (atomic_load(&r->is_shared) &&
-            n_thread(atomic_load(&r->pid)) != atomic_load(&r->n_asleep)) {
+        if (state_of(r) != PLI_NODE_RUNNING || !is_waiting(node, i, &s)) {
             return false;
         }
         n_wait++;
     }
-    *mark_out = mark;
+    *out = s;
     return n_wait > 0;
 }
 

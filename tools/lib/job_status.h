@@ -11,10 +11,19 @@
 // Whether the process of a row has ended, as far as the caller knows.
 typedef bool (*pli_job_status_over_fn)(void *arg, uint32_t row);
 
-// True: every rank that is left sleeps inside MPI and nothing is on its way to any of them.
-// *mark_out changes whenever a rank woke in between: twice the same mark means a deadlock.
+// What the ranks of this host say of themselves when every one that is left seems to wait.
+struct pli_job_status_stuck {
+    uint64_t mark;     // changes whenever a rank woke in between
+    uint32_t n_poll;   // ranks that do not sleep but ask again and again, as by MPI_Test
+    bool is_confirmed; // each has looked since the question was asked, and found nothing
+};
+
+// True: every rank that is left sleeps inside MPI, or polls in vain. It only seems so until all
+// have answered the question (node's header): a rank that was woken may not have run since, and
+// messages may lie in sockets. Answers to two questions, the second asked when all had answered the
+// first, with the same mark mean a deadlock.
 bool pli_job_status_is_stuck(const struct pli_node *node, pli_job_status_over_fn is_over, void *arg,
-                             uint64_t *mark_out);
+                             struct pli_job_status_stuck *out);
 
 // Have the place where a row's rank waits told by this function; NULL: it is looked up in the
 // process of the rank.

@@ -28,6 +28,7 @@
 enum {
     EVENTS = 16,
     IN_WORD = (PLI_KVS_VALUE - 2) / 2, // bytes in a word, as hexadecimal digits
+    MEET_S = 120,                      // for a rank of this host, between two steps of MPI_Init
     ALL_TOLD = 1 << 30,                // in the header's `met`: the tables are complete
     AT_MAGIC = 0x41494c50              // "PLIA" where numbers are as here
 };
@@ -168,13 +169,24 @@ static enum pli_err hear_host(const struct pli_kvs *s, const struct pli_kvs_map 
     return err;
 }
 
-// Wait until the header's `met` is at least this.
-static void wait_met(struct pli_node *node, int at_least)
+// Wait until the header's `met` is at least this. All ranks have passed a fence of the launcher, so
+// one that does not come within this time is dead or stuck.
+static enum pli_err wait_met(struct pli_node *node, int at_least)
 {
     _Atomic int *met = &node->header->met;
-    for (int v; (v = atomic_load_explicit(met, memory_order_acquire)) < at_least;) {
-        pli_futex_wait(met, v, false, 0);
+    int v, before = -1, n_nap = 0;
+    while ((v = atomic_load_explicit(met, memory_order_acquire)) < at_least) {
+        n_nap = v == before ? n_nap + 1 : 0;
+        if (n_nap > MEET_S) {
+            return pli_fail(PLI_ERR_OTHER,
+                            "a rank of this host has begun MPI_Init and not got further for %d "
+                            "seconds (%d of its ranks have): it has ended or is stopped",
+                            MEET_S, v % ALL_TOLD);
+        }
+        before = v;
+        pli_futex_wait(met, v, false, 1000000000);
     }
+    return PLI_OK;
 }
 
 static void add_met(struct pli_node *node, int n)
@@ -212,8 +224,8 @@ static enum pli_err lead(const struct pli_kvs *s, const struct pli_kvs_map *m,
     node->header->net |= PLI_NODE_HAS_NET;
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
     node->header->net |= is_apart ? PLI_NODE_NO_SHM : 0;
-    wait_met(node, (int)m->n_here);
-    err = tell_here(s, boot);
+    err = wait_met(node, (int)m->n_here);
+    err = err == PLI_OK ? tell_here(s, boot) : err;
     err = err == PLI_OK ? s->fence() : err;
     for (uint32_t host = 0; host < m->n_host && err == PLI_OK; host++) {
         err = host != boot->host ? hear_host(s, m, node, host) : PLI_OK;
@@ -232,10 +244,7 @@ enum pli_err pli_kvs_listen_open(const struct pli_kvs *s, const struct pli_kvs_m
     add_met(&boot->node, 1);
     if (boot->row != 0) {
         err = s->fence();
-        if (err == PLI_OK) {
-            wait_met(&boot->node, ALL_TOLD);
-        }
-        return err;
+        return err == PLI_OK ? wait_met(&boot->node, ALL_TOLD) : err;
     }
     err = lead(s, m, boot);
     err = err == PLI_OK ? pli_kvs_map_sets(m, &boot->node) : err;

@@ -4,6 +4,7 @@
 #include "coll/algorithms.h"
 #include "coll/board/board.h"
 #include "coll/board/board_cma.h"
+#include "coll/board/board_post.h"
 #include "coll/comm_state.h"
 #include "obj/comm.h"
 #include "obj/cursor.h"
@@ -77,7 +78,12 @@ enum pli_err pli_move_cma_gather(const struct pli_coll_args *a)
     size_t bytes = (size_t)pli_coll_args_bytes(a);
     bool is_root = b->me == a->root;
     char *mine = row_of(is_root ? &a->recv : &a->send);
-    enum pli_err err = pli_board_cma_begin(b, a, mine, a->root);
+    enum pli_err err = pli_board_post_agree(b, a, bytes);
+    if (err != PLI_OK) {
+        return err == PLI_AGAIN ? PLI_OK : err; // the root tells of it
+    }
+    b->has_agreed = true; // in the algorithm that follows, if there is one
+    err = pli_board_cma_begin(b, a, mine, a->root);
     if (err != PLI_OK) {
         return err;
     }
@@ -89,7 +95,9 @@ enum pli_err pli_move_cma_gather(const struct pli_coll_args *a)
     } else {
         is_good = pli_board_cma_write(b, a->root, (size_t)b->me * bytes, mine, bytes);
     }
-    return pli_board_cma_end(b, a, is_good);
+    err = pli_board_cma_end(b, a, is_good);
+    b->has_agreed = err == PLI_AGAIN;
+    return err;
 }
 
 enum pli_err pli_move_cma_scatter(const struct pli_coll_args *a)

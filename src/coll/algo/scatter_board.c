@@ -9,10 +9,17 @@
 #include "ft/failure.h"
 #include "obj/comm.h"
 
+// Of each rank's block, in one entry. Small ones lie close together, in the line that comes first.
+static size_t piece_of(const struct pli_board *b, size_t whole, size_t bytes)
+{
+    size_t each = whole / (size_t)b->n, needed = (bytes + 7) / 8 * 8;
+    return needed < each ? needed : each;
+}
+
 static enum pli_err give(struct pli_board *b, const struct pli_coll_args *a, size_t bytes)
 {
     size_t whole = pli_board_ring_piece(b, bytes * (size_t)b->n), done = 0;
-    size_t piece = whole / (size_t)b->n; // of each rank's block, in one entry
+    size_t piece = piece_of(b, whole, bytes);
     do {
         unsigned char *to = pli_board_ring_next(b, a, bytes, whole);
         if (to == NULL) {
@@ -31,8 +38,14 @@ static enum pli_err give(struct pli_board *b, const struct pli_coll_args *a, siz
     pli_board_ring_close(b);
     if (!a->is_in_place) {
         struct pli_block from = pli_blocks_at(&a->send, b->me);
-        pli_cursor_copy(from.buf, from.count, from.type, (void *)(uintptr_t)a->recv.buf,
-                        a->recv.count, a->recv.type);
+        if (from.type->is_dense && bytes > 0 &&
+            bytes == (size_t)(a->recv.count * a->recv.type->size)) {
+            struct pli_block to = { (void *)(uintptr_t)a->recv.buf, a->recv.count, a->recv.type };
+            pli_piece_in(&to, 0, (const char *)from.buf + from.type->true_lb, bytes);
+        } else {
+            pli_cursor_copy(from.buf, from.count, from.type, (void *)(uintptr_t)a->recv.buf,
+                            a->recv.count, a->recv.type);
+        }
     }
     return PLI_OK;
 }
@@ -52,7 +65,7 @@ enum pli_err pli_scatter_board(const struct pli_coll_args *a)
         if (err != PLI_OK) {
             return err;
         }
-        size_t piece = v.piece / (size_t)b->n;
+        size_t piece = piece_of(b, v.piece, v.bytes);
         size_t n = v.bytes - done < piece ? v.bytes - done : piece;
         size_t room = bytes > done ? bytes - done : 0;
         pli_piece_in(&mine, done, v.data + (size_t)b->me * piece, n < room ? n : room);

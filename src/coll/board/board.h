@@ -32,13 +32,19 @@ struct pli_board {
     bool is_oversubscribed; // the ranks of this host outnumber its cores
     bool is_unfinished;     // the last operation was left without waiting for the others
     uint64_t seq;           // of the last operation that all members take part in
-    uint64_t ring_at, ring_room; // next entry of the ring; entries below may be written
-    unsigned char *window;       // mine, to show data that does not fit a slot
-    size_t window_half;          // it has two halves of this size, used in turn
-    bool turn;                   // which half was shown last
-    bool has_no_window;          // a member had no memory for it
-    unsigned char *stream;       // mine, a chunk for every entry of the ring
-    struct pli_board_cma *cma;   // of board_cma.c; NULL: not used yet
+    uint64_t ring_at, ring_room;  // next entry of the ring; entries below may be written
+    unsigned char *window;        // mine, to show data that does not fit a slot
+    size_t window_half;           // it has two halves of this size, used in turn
+    bool turn;                    // which half was shown last
+    bool has_no_window;           // a member had no memory for it
+    unsigned char *stream;        // mine, a chunk for every entry of the ring
+    struct pli_board_slot *posts; // PLI_BOARD_POSTS of each member; NULL: too many members
+    uint64_t post_at, post_room;  // the next operation with postings; those below may be written
+    int post_reader[PLI_BOARD_POSTS]; // who reads my last ones (board_post.h)
+    unsigned char *chunks;            // mine, for postings that do not fit a slot
+    bool has_no_chunks;               // there was no memory for them
+    bool has_agreed;                  // on the sizes of the operation under way (board_post.h)
+    struct pli_board_cma *cma;        // of board_cma.c; NULL: not used yet
     int only; // member to wake at the end of a meeting, when the others are woken later; -1: all
     int last_woken;                   // member, -1: none
     struct pli_shm_mailbox *last_box; // its

@@ -39,7 +39,7 @@ struct pli_board_cma {
     uint64_t start_ns;
     int chooser;
     bool may_read; // the memory of all members
-    bool is_cma;   // the operation under way
+    bool is_other; // the operation under way is done another way, which is timed
 };
 
 static bool is_same_process(const struct pli_board *b, int member)
@@ -129,6 +129,7 @@ enum pli_err pli_board_cma_begin(struct pli_board *b, const struct pli_coll_args
     if (c != NULL) {
         c->chooser = chooser;
         c->start_ns = pli_clock_ns();
+        c->is_other = !is_cma;
     }
     return is_cma ? PLI_OK : PLI_AGAIN;
 }
@@ -170,5 +171,8 @@ enum pli_err pli_board_cma_end(struct pli_board *b, const struct pli_coll_args *
 
 void pli_board_cma_other_end(struct pli_board *b, const struct pli_coll_args *a)
 {
-    count(b, a, false);
+    if (b->cma != NULL && b->cma->is_other) {
+        b->cma->is_other = false;
+        count(b, a, false);
+    }
 }

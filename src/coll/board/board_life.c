@@ -35,7 +35,7 @@ struct ended_board {
     struct pli_board_wire *w;
     uint64_t n;
     int me;
-    void *window, *stream; // mine
+    void *window, *stream, *chunks; // mine
     bool has_given;
 };
 
@@ -46,7 +46,8 @@ static void give_pieces(struct ended_board *g)
 {
     pli_arena_give(g->window);
     pli_arena_give(g->stream);
-    g->window = g->stream = NULL;
+    pli_arena_give(g->chunks);
+    g->window = g->stream = g->chunks = NULL;
     g->has_given = true;
     atomic_store_explicit(&g->w->members[g->me].stage, PLI_BOARD_DONE, memory_order_release);
     atomic_fetch_add_explicit(&g->w->n_done, 1, memory_order_acq_rel);
@@ -121,9 +122,12 @@ void pli_board_life_end(struct pli_board *b)
     }
     struct ended_board *g = calloc(1, sizeof *g);
     if (g != NULL) { // else the memory stays taken: better than taken back too early
-        *g = (struct ended_board){
-            .w = b->w, .n = (uint64_t)b->n, .me = b->me, .window = b->window, .stream = b->stream
-        };
+        *g = (struct ended_board){ .w = b->w,
+                                   .n = (uint64_t)b->n,
+                                   .me = b->me,
+                                   .window = b->window,
+                                   .stream = b->stream,
+                                   .chunks = b->chunks };
         pthread_mutex_lock(&guard);
         g->next = ended_boards;
         ended_boards = g;
@@ -148,12 +152,19 @@ struct invitation {
     uint32_t is_flat, is_oversubscribed;
 };
 
+// Slots for postings, which follow the members.
+static size_t n_post(int n_member)
+{
+    return n_member <= PLI_BOARD_POSTS_RANKS ? (size_t)n_member * PLI_BOARD_POSTS : 0;
+}
+
 static struct invitation invite(const struct pli_comm *comm, const struct pli_hostmap *hosts)
 {
     int n_member = hosts->n_member;
     sweep();
-    size_t size =
-        sizeof(struct pli_board_wire) + (size_t)n_member * sizeof(struct pli_board_member);
+    size_t size = sizeof(struct pli_board_wire) +
+                  (size_t)n_member * sizeof(struct pli_board_member) +
+                  n_post(n_member) * sizeof(struct pli_board_slot);
     struct pli_board_wire *w = pli_arena_take(size);
     for (int i = 0; w != NULL && i < n_member; i++) {
         w->members[i].proc = pli_group_at(comm->group, hosts->members[i]).proc;
@@ -277,6 +288,8 @@ struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_ho
     b->is_flat = inv.is_flat;
     b->is_oversubscribed = inv.is_oversubscribed;
     b->ring_room = PLI_BOARD_RING;
+    b->posts = n_post(b->n) > 0 ? (struct pli_board_slot *)(void *)&b->members[b->n] : NULL;
+    b->post_room = PLI_BOARD_POSTS;
     b->last_woken = b->only = -1;
     list_boxes(b, lanes, n_row);
     free(lanes);

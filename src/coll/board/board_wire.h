@@ -7,7 +7,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { PLI_BOARD_INLINE = 96, PLI_BOARD_RING = 8, PLI_BOARD_N_GROUP = 16 };
+enum {
+    PLI_BOARD_INLINE = 96,
+    PLI_BOARD_RING = 8,
+    PLI_BOARD_N_GROUP = 16,
+    PLI_BOARD_POSTS = 8,        // postings of a member that may wait to be read
+    PLI_BOARD_POSTS_RANKS = 512 // members of a board that has room for postings
+};
 
 // One posting. What is said here is complete once seq has its number.
 struct pli_board_slot {
@@ -33,6 +39,7 @@ enum pli_board_error { PLI_BOARD_FINE, PLI_BOARD_SIZES, PLI_BOARD_KINDS };
 struct pli_board_member {
     struct pli_board_slot slot[2];
     _Alignas(128) _Atomic uint64_t read; // entries of the ring this member is done with
+    _Atomic uint64_t posts_read;         // operations with postings that it is done with
     uint64_t proc;                       // its process
     _Atomic uint32_t stage;              // enum pli_board_stage
 };
@@ -50,7 +57,7 @@ struct pli_board_wire {
     struct pli_board_group groups[PLI_BOARD_N_GROUP];
     struct pli_board_slot result;
     struct pli_board_slot ring[PLI_BOARD_RING]; // broadcasts
-    struct pli_board_member members[];
+    struct pli_board_member members[]; // then PLI_BOARD_POSTS slots of each, where there are few
 };
 _Static_assert(sizeof(struct pli_board_wire) == (3 + PLI_BOARD_N_GROUP + PLI_BOARD_RING) * 128,
                "shared");

@@ -32,6 +32,7 @@ SlurmdParameters=config_overrides
 TmpFS=/dev/shm
 ReturnToService=2
 MpiDefault=none
+MaxTasksPerNode=4096
 {nodes}
 PartitionName=all Nodes={names} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 """

@@ -81,6 +81,51 @@ static void mutated(void)
     close(fd);
 }
 
+// Three memories, each based on the one before: pages that changed, came, and went.
+static void changed(void)
+{
+    static char a[SIZE], b[SIZE];
+    char dir[] = "/tmp/ckpt-chain-XXXXXX", image[3][64], hashes[3][64], link[256];
+    struct stat st[3];
+    int fd = make(), copy = -1;
+    T_MUST(mkdtemp(dir) != NULL);
+    for (int i = 0; i < 3; i++) {
+        snprintf(image[i], sizeof image[i], "%s/%d", dir, i);
+        snprintf(hashes[i], sizeof hashes[i], "%s/hashes.%d", dir, i);
+        snprintf(link, sizeof link, "%s.parent", image[i]);
+        T_OK(i == 0 || symlink(image[i - 1] + strlen(dir) + 1, link) == 0);
+        if (i == 1) { // one byte, and a page that is not there any more
+            T_EQ(pwrite(fd, "x", 1, SECOND + 5), 1);
+            T_EQ(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, FIRST, 4096), 0);
+        } else if (i == 2) { // a new one
+            T_EQ(pwrite(fd, "y", 1, SIZE - 1), 1);
+        }
+        T_MUST(pli_ckpt_node_write_hashed(fd, image[i], hashes[i], i > 0 ? hashes[i - 1] : NULL,
+                                          STDERR_FILENO));
+        copy = memfd_create("copy", 0);
+        T_MUST(copy >= 0);
+        T_OK(pli_ckpt_node_read(copy, image[i], why));
+        T_EQ(pread(fd, a, SIZE, 0), SIZE);
+        T_EQ(pread(copy, b, SIZE, 0), SIZE);
+        T_EQ(memcmp(a, b, SIZE), 0);
+        T_EQ(stat(image[i], &st[i]), 0);
+        close(copy);
+    }
+    T_OK(st[1].st_size < st[0].st_size && st[2].st_size < st[0].st_size);
+    T_EQ(unlink(image[0]), 0); // without the first none can be read
+    copy = memfd_create("copy", 0);
+    T_OK(!pli_ckpt_node_read(copy, image[2], why) && strstr(why, ".parent") != NULL);
+    close(copy);
+    close(fd);
+    for (int i = 0; i < 3; i++) {
+        snprintf(link, sizeof link, "%s.parent", image[i]);
+        unlink(link);
+        unlink(image[i]);
+        unlink(hashes[i]);
+    }
+    T_EQ(rmdir(dir), 0);
+}
+
 int main(void)
 {
     int temp = mkstemp(path), fd = make();
@@ -88,6 +133,7 @@ int main(void)
     close(temp);
     whole(fd);
     mutated();
+    changed();
     close(fd);
     unlink(path);
     return t_status();

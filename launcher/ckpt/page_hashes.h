@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A hash of every page of a memory, written beside the pages, so that the next checkpoint can tell
+// which pages have changed without reading them again.
+#ifndef PLI_LAUNCHER_PAGE_HASHES_H
+#define PLI_LAUNCHER_PAGE_HASHES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct pli_page_hash {
+    uint64_t word[2];
+};
+
+// Pages that follow each other.
+struct pli_page_hash_run {
+    uint64_t at;    // address of the first
+    uint64_t n;     // how many
+    uint64_t first; // index of the first among all pages of the file
+    const struct pli_page_hash *hashes;
+};
+
+// The hashes of an image; none: no page is known.
+struct pli_page_hashes {
+    void *data; // the mapped file
+    size_t len;
+    struct pli_page_hash_run *runs; // by address
+    size_t n_run, last;
+    uint64_t n_page;
+    size_t page; // bytes
+};
+
+void pli_page_hash(const void *page, size_t len, struct pli_page_hash *out);
+
+// Read a file of hashes of pages of this size. False: there is none, or it makes no sense; out is
+// empty then.
+bool pli_page_hashes_open(const char *path, size_t page, struct pli_page_hashes *out);
+void pli_page_hashes_close(struct pli_page_hashes *h);
+// The hash of the page at an address, and which page of the file it is; NULL: it has none.
+const struct pli_page_hash *pli_page_hashes_find(struct pli_page_hashes *h, uint64_t at,
+                                                 uint64_t *index_out);
+
+// Write a file: its head, then runs. Whether that went well is known when it is closed.
+void pli_page_hashes_begin(FILE *to, size_t page);
+void pli_page_hashes_put(FILE *to, uint64_t at, const struct pli_page_hash *hashes, size_t n);
+
+#endif

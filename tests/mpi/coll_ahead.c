@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives in which ranks run ahead of each other, at random: kinds, roots and sizes, while a
+// rank is late now and then. Nothing that was posted is lost or overwritten.
+#include "coll_t.h"
+
+#include <sched.h>
+#include <stdint.h>
+
+enum { ROUNDS = 1500, MOST = 2500 }; // ints; 2,048 fit a posting
+
+static uint32_t seed = 12345;
+
+static int draw(int below)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (int)((seed >> 8) % (uint32_t)below);
+}
+
+static int sample(int round, int from, int to, int i)
+{
+    return round * 7919 + from * 101 + to * 13 + i;
+}
+
+static int *in, *out, counts[64], displs[64];
+
+static void fill(int *at, int round, int from, int to, int len)
+{
+    for (int i = 0; i < len; i++) {
+        at[i] = sample(round, from, to, i);
+    }
+}
+
+static void check(const int *at, int round, int from, int to, int len)
+{
+    int n_bad = 0;
+    for (int i = 0; i < len; i++) {
+        n_bad += at[i] != sample(round, from, to, i);
+    }
+    T_EQ(n_bad, 0);
+}
+
+// A length of its own for each pair of ranks.
+static int length_of(int base, int from, int to)
+{
+    return base == 0 ? 0 : (base + from * 3 + to) % MOST;
+}
+
+static void gathers(int round, int root, int base, int is_v)
+{
+    MPI_Comm c = MPI_COMM_WORLD;
+    for (int i = 0; i < n; i++) {
+        counts[i] = is_v ? length_of(base, i, root) : base;
+        displs[i] = i * MOST;
+    }
+    fill(in, round, me, root, counts[me]);
+    if (is_v) {
+        GOOD(MPI_Gatherv(in, counts[me], MPI_INT, out, counts, displs, MPI_INT, root, c));
+    } else {
+        GOOD(MPI_Gather(in, base, MPI_INT, out, base, MPI_INT, root, c));
+    }
+    for (int i = 0; i < n && me == root; i++) {
+        check(out + (is_v ? displs[i] : i * base), round, i, root, counts[i]);
+    }
+}
+
+static void scatterv(int round, int root, int base)
+{
+    int len = length_of(base, root, me);
+    for (int i = 0; i < n; i++) {
+        counts[i] = length_of(base, root, i);
+        displs[i] = i * MOST;
+        fill(in + displs[i], round, root, i, counts[i]);
+    }
+    GOOD(MPI_Scatterv(in, counts, displs, MPI_INT, out, len, MPI_INT, root, MPI_COMM_WORLD));
+    check(out, round, root, me, len);
+}
+
+static void allgatherv(int round, int base)
+{
+    for (int i = 0; i < n; i++) {
+        counts[i] = length_of(base, i, 0);
+        displs[i] = i * MOST;
+    }
+    fill(in, round, me, 0, counts[me]);
+    GOOD(MPI_Allgatherv(in, counts[me], MPI_INT, out, counts, displs, MPI_INT, MPI_COMM_WORLD));
+    for (int i = 0; i < n; i++) {
+        check(out + displs[i], round, i, 0, counts[i]);
+    }
+}
+
+static void alltoallv(int round, int base)
+{
+    int to[64], from[64];
+    for (int i = 0; i < n; i++) {
+        to[i] = length_of(base, me, i);
+        from[i] = length_of(base, i, me);
+        displs[i] = i * MOST;
+        fill(in + displs[i], round, me, i, to[i]);
+    }
+    GOOD(MPI_Alltoallv(in, to, displs, MPI_INT, out, from, displs, MPI_INT, MPI_COMM_WORLD));
+    for (int i = 0; i < n; i++) {
+        check(out + displs[i], round, i, me, from[i]);
+    }
+}
+
+static void scans(int round, int len, int is_exclusive, int is_in_place)
+{
+    MPI_Comm c = MPI_COMM_WORLD;
+    fill(in, round, me, 0, len);
+    fill(out, round, me, 0, len);
+    const void *from = is_in_place ? MPI_IN_PLACE : in;
+    if (is_exclusive) {
+        GOOD(MPI_Exscan(from, out, len, MPI_INT, MPI_SUM, c));
+    } else {
+        GOOD(MPI_Scan(from, out, len, MPI_INT, MPI_SUM, c));
+    }
+    int end = is_exclusive ? me : me + 1, n_bad = 0;
+    for (int i = 0; i < len && end > 0; i++) {
+        int sum = 0;
+        for (int r = 0; r < end; r++) {
+            sum += sample(round, r, 0, i);
+        }
+        n_bad += out[i] != sum;
+    }
+    T_EQ(n_bad, 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const int lengths[] = { 0, 1, 2, 24, 25, 300, 2048, 2100 };
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    in = fresh((size_t)MOST * (size_t)n);
+    out = fresh((size_t)MOST * (size_t)n);
+    for (int round = 0; round < ROUNDS; round++) {
+        int kind = draw(8), root = draw(n), len = lengths[draw(8)], late = draw(8 * n);
+        for (int i = 0; i < 50 && late == me; i++) {
+            sched_yield();
+        }
+        if (kind <= 1) {
+            gathers(round, root, len, kind);
+        } else if (kind == 2) {
+            scatterv(round, root, len);
+        } else if (kind == 3) {
+            allgatherv(round, len);
+        } else if (kind == 4) {
+            alltoallv(round, len);
+        } else if (kind < 7) {
+            scans(round, len, kind == 5, root == 0);
+        } else {
+            GOOD(MPI_Bcast(out, len, MPI_INT, root, MPI_COMM_WORLD));
+        }
+    }
+    free(in);
+    free(out);
+    MPI_Finalize();
+    return t_status();
+}
