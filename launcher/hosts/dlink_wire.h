@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-    PLI_DLINK_VERSION = 8,
+    PLI_DLINK_VERSION = 9,
     PLI_DLINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_DLINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_DLINK_ALL = -1                // host: all below

@@ -45,7 +45,7 @@
 
 enum {
     LEAVE_MS = 3000,
-    SHOW_MS = 2000,
+    SHOW_MS = 8000,
     STACKS_MS = 20000,
     ENDED_MS = 10,
     PROGRESS_MS = 500 // between two lines about hosts that are waited for
