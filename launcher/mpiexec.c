@@ -12,6 +12,7 @@
 #include "launcher/observe/recording.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/output_files.h"
+#include "launcher/ranks/world_server.h"
 #include "launcher/run.h"
 #include "launcher/mpiexec_setup.h"
 
@@ -46,5 +47,8 @@ int main(int argc, char **argv)
     if (signals < 0 || (pli_restart_is_image(job) && !pli_ckpt_lock_wait(job->from->dir))) {
         return 1;
     }
-    return pli_launcher.role->run(job, argv, signals);
+    if (!pli_world_server_start(job)) {
+        return 1;
+    }
+    return pli_world_server_finish(pli_launcher.role->run(job, argv, signals));
 }

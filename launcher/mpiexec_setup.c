@@ -34,6 +34,7 @@
 #include "launcher/ranks/control.h"
 #include "launcher/ranks/deadlock.h"
 #include "launcher/ranks/impi_agent.h"
+#include "launcher/ranks/world_server.h"
 #include "launcher/ranks/leave.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/base/output.h"
@@ -107,6 +108,7 @@ static struct {
     struct pli_control_state control;
     struct pli_deadlock_state deadlock;
     struct pli_impi_agent_state impi_agent;
+    struct pli_world_server_state world_server;
     struct pli_launch_state launch;
     struct pli_leave_state leave;
     struct pli_listener_state listener;
@@ -159,6 +161,7 @@ void pli_mpiexec_setup_launcher(void)
         .control = &parts.control,
         .deadlock = &parts.deadlock,
         .impi_agent = &parts.impi_agent,
+        .world_server = &parts.world_server,
         .launch = &parts.launch,
         .leave = &parts.leave,
         .listener = &parts.listener,

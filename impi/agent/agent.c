@@ -2,6 +2,7 @@
 // The agent from start to end: its processes connect, it connects to the other clients for them,
 // relays messages, and ends when all have finalized. If a connection is lost it reports that to all
 // its processes and ends.
+#include "engine/impi_proc.h"
 #include "agent/agent.h"
 #include "agent/agent_priv.h"
 #include "engine/impi_sock.h"
@@ -26,6 +27,7 @@ enum {
     KEY_PROC,         // and above: one for each process
     TICK_MS = 100,    // until the job runs: deadlines of the net
     MAX_EXTRA = 64,   // connections that may wait to be accepted
+    LOOK_MS = 1000,   // in a world that was joined by a token: who is stopped?
     PARTING_MS = 1000 // for processes to read the report of a failure
 };
 
@@ -62,7 +64,10 @@ void pli_agent_fail(struct agent *a, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    pli_impi_log(&a->conf.log, PLI_IMPI_LOG_ERROR, "%s; the job ends", line);
+    if (pli_impi_net_state(a->net) != PLI_IMPI_NET_FAILED || !a->conf.env.has_token) {
+        pli_impi_log(&a->conf.log, PLI_IMPI_LOG_ERROR, "%s; the job ends", line);
+    } // else the net has said why, and asked the server before
+    pli_impi_net_give_up(a->net, line);
     set_state(a, A_FAILED);
     struct pli_agent_frame f = { .type = PLI_AGENT_OVER, .len = strlen(line) };
     for (uint32_t i = 0; i < a->conf.n_proc; i++) {
@@ -175,7 +180,12 @@ static void meet(struct agent *a)
                                          .tag_ub = a->conf.tag_ub,
                                          .coll_xsize = env->coll_xsize,
                                          .coll_maxlinear = env->coll_maxlinear };
+    char what[160], host_name[64] = "";
+    (void)gethostname(host_name, sizeof host_name - 1);
+    snprintf(what, sizeof what, "%u processes on %s, agent %d", n, host_name, (int)getpid());
     struct pli_impi_client_conf client = { .rank = env->rank,
+                                           .joins = env->has_token ? what : NULL,
+                                           .takes_any_rank = env->takes_any_rank,
                                            .has_none = env->has_none,
                                            .has_key = env->has_key,
                                            .key = env->key,
@@ -284,6 +294,7 @@ void pli_agent_begin(struct agent *a)
         return;
     }
     const struct pli_impi_collated *c = pli_impi_client_collated(pli_impi_net_client(a->net));
+    a->conf.env.rank = pli_impi_client_rank(pli_impi_net_client(a->net));
     size_t len = pli_impi_collated_len(c);
     a->first_rank = pli_impi_net_job(a->net)->client[a->conf.env.rank].first_rank;
     set_state(a, A_RUN);
@@ -358,6 +369,31 @@ static void accept_proc(struct agent *a, int listen_fd)
     }
 }
 
+// A process that is stopped keeps those of the other clients waiting: they are told. One on another
+// machine is not seen from here.
+static void look_for_stopped(struct agent *a)
+{
+    char text[160] = "";
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    if (!a->conf.env.has_token || a->state != A_RUN || t.tv_sec == a->looked_s) {
+        return;
+    }
+    a->looked_s = t.tv_sec;
+    for (uint32_t i = 0; i < a->conf.n_proc && text[0] == '\0'; i++) {
+        struct ucred who = { 0 };
+        socklen_t len = sizeof who;
+        if (a->proc[i] != NULL && a->proc[i]->link != NULL &&
+            getsockopt(pli_agent_link_fd(a->proc[i]->link), SOL_SOCKET, SO_PEERCRED, &who, &len) ==
+                0 &&
+            who.pid > 0 && pli_impi_proc_is_stopped(who.pid)) {
+            snprintf(text, sizeof text, "rank %u of the world (process %d) is stopped",
+                     a->first_rank + i, (int)who.pid);
+        }
+    }
+    pli_impi_net_trouble(a->net, text);
+}
+
 static void turn(struct agent *a, int timeout_ms)
 {
     struct epoll_event ev[64];
@@ -379,6 +415,7 @@ static void turn(struct agent *a, int timeout_ms)
     if (a->state != A_GATHER) {
         close_listeners(a);
     }
+    look_for_stopped(a);
     if (a->state != A_FAILED && a->state != A_GATHER) {
         net_event(a); // costs nothing if there is nothing, and writes what frames have brought
     }
@@ -467,6 +504,10 @@ static enum pli_impi_err set_up(struct agent *a)
                                      .silence_s = a->conf.env.silence_s,
                                      .takes_any_address = a->conf.env.takes_any_address,
                                      .tls_file = a->conf.env.tls_file,
+                                     .secret = a->conf.env.token.secret,
+                                     .n_secret = a->conf.env.token.has_tls
+                                                     ? sizeof a->conf.env.token.secret
+                                                     : 0,
                                      .ops = &pli_agent_relay_ops,
                                      .arg = a,
                                      .log = a->conf.log };
@@ -522,7 +563,7 @@ int pli_agent_run(const struct pli_agent_conf *conf)
     int rc = 1;
     if (set_up(&a) == PLI_IMPI_OK) {
         while (a.state != A_OVER && a.state != A_FAILED) {
-            turn(&a, is_early(&a) ? TICK_MS : -1);
+            turn(&a, is_early(&a) ? TICK_MS : a.conf.env.has_token ? LOOK_MS : -1);
             if (a.state == A_GATHER && a.pending == NULL && a.n_here == 0) {
                 break; // the process that started the agent ended before it sent anything
             }

@@ -11,7 +11,7 @@ static void say(void *arg, enum pli_impi_log_level level, const char *line)
 {
     const struct pli_agent_conf *conf = arg;
     if (level != PLI_IMPI_LOG_STEP || conf->env.is_verbose) {
-        fprintf(stderr, "impi-agent: %s\n", line);
+        pli_impi_log_print("impi-agent", level, line);
     }
 }
 

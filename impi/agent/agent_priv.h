@@ -42,7 +42,8 @@ struct agent {
     struct pli_agent_where *where;
     struct proc **proc; // by index
     struct proc *pending;
-    uint64_t n_key; // given out
+    uint64_t n_key;   // given out
+    int64_t looked_s; // when it was looked for stopped processes
     uint32_t n_pending, n_here, n_final, n_gone, first_rank;
     struct pli_impi_idmap sends; // by the engine's number
     struct pli_impi_idmap recvs; // by handle: the memory of a long message

@@ -168,7 +168,7 @@ static void op_peer_fini(void *arg, uint32_t host)
 static void op_peer_down(void *arg, uint32_t host, enum pli_impi_err err)
 {
     struct agent *a = arg;
-    if (err != PLI_IMPI_OK) { // the engine has told why
+    if (err != PLI_IMPI_OK && !a->conf.env.has_token) { // the engine has told why
         const struct pli_impi_job *job = pli_impi_net_job(a->net);
         pli_agent_fail(a, "client %u has lost client %u: %s", a->conf.env.rank,
                        job->host[host].client, pli_impi_err_text(err));

@@ -5,10 +5,13 @@
 
 #include "base/clock.h"
 #include "base/conf.h"
+#include "engine/impi_proc.h"
 #include "msg/msg_wire.h"
 #include "net/shm/shm_sleep.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +19,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BATCH = 256, STALL_MS = 1 };
+enum { BATCH = 256, STALL_MS = 1, LOOK_MS = 1000 };
 
-static void say(const struct pli_native_agent *a, const char *text)
+bool pli_native_agent_has_token(void)
 {
-    char line[1024];
-    int n = snprintf(line, sizeof line, "mpiexec: IMPI client %u: %s\n", a->conf->client, text);
-    n = n < (int)sizeof line ? n : (int)sizeof line - 1;
-    ssize_t done = write(STDERR_FILENO, line, (size_t)n);
-    (void)done; // nothing can be done when standard error is closed
+    return getenv("IMPI_TOKEN") != NULL;
+}
+
+static void say(const struct pli_native_agent *a, enum pli_impi_log_level level, const char *text)
+{
+    char who[64] = "mpiexec";
+    if (!pli_native_agent_has_token()) {
+        snprintf(who, sizeof who, "mpiexec: IMPI client %u", a->client);
+    }
+    pli_impi_log_print(who, level, text);
 }
 
 void pli_native_agent_fail(struct pli_native_agent *a, const char *fmt, ...)
@@ -35,7 +43,8 @@ void pli_native_agent_fail(struct pli_native_agent *a, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     if (!a->has_failed) {
-        say(a, text);
+        say(a, PLI_IMPI_LOG_ERROR, text);
+        pli_impi_net_give_up(a->net, text);
     }
     a->has_failed = true;
 }
@@ -44,7 +53,7 @@ static void log_line(void *arg, enum pli_impi_log_level level, const char *line)
 {
     const struct pli_native_agent *a = arg;
     if (level != PLI_IMPI_LOG_STEP || a->conf->is_verbose) {
-        say(a, line);
+        say(a, level, line);
     }
 }
 
@@ -94,6 +103,25 @@ static int listen_to_ranks(struct pli_native_agent *a)
     return n;
 }
 
+static volatile sig_atomic_t is_orphan;
+static int orphan_fd = -1;
+
+// mpiexec has died. The loop is woken as a rank would wake it.
+static void on_orphan(int sig)
+{
+    uint64_t one_more = 1;
+    is_orphan = sig;
+    ssize_t n = write(orphan_fd, &one_more, sizeof one_more);
+    (void)n; // it is full: the loop is awake
+}
+
+// The other clients are told why this one ends; mpiexec has told the user.
+static _Noreturn void end_with(struct pli_native_agent *a, const char *why)
+{
+    pli_impi_net_give_up(a->net, why);
+    _exit(1);
+}
+
 // mpiexec sends a byte when all ranks have ended; the end of the connection means that it has
 // ended.
 static void listen_to_launcher(struct pli_native_agent *a)
@@ -102,10 +130,15 @@ static void listen_to_launcher(struct pli_native_agent *a)
     a->is_control_ready = false;
     for (;;) {
         ssize_t n = recv(a->conf->control_fd, &word, 1, MSG_DONTWAIT);
-        if (n == 1) {
+        if (n == 1 && word == PLI_NATIVE_AGENT_WHY) {
+            char why[PLI_NATIVE_AGENT_WHY_TEXT] = "";
+            (void)recv(a->conf->control_fd, why, sizeof why, MSG_WAITALL);
+            why[sizeof why - 1] = '\0';
+            end_with(a, why);
+        } else if (n == 1) {
             a->has_ended = a->has_ended || word == PLI_NATIVE_AGENT_END;
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-            _exit(1);
+            end_with(a, "mpiexec was killed");
         } else if (errno == EAGAIN) {
             return;
         }
@@ -127,9 +160,32 @@ static enum pli_impi_err wait_for_events(struct pli_native_agent *a)
     return err;
 }
 
+// What is stopped here keeps the ranks of the other clients waiting: they are told.
+static void look_for_stopped(struct pli_native_agent *a)
+{
+    char text[160] = "";
+    uint64_t now = pli_clock_ns() / 1000000;
+    if (!pli_native_agent_has_token() || now < a->look_ms) {
+        return;
+    }
+    a->look_ms = now + LOOK_MS;
+    for (uint32_t r = 0; r < a->n_row && text[0] == '\0'; r++) {
+        pid_t pid = (pid_t)atomic_load(&a->node->rows[r].pid);
+        if (pid > 0 && pli_impi_proc_is_stopped(pid)) {
+            snprintf(text, sizeof text, "rank %u of the world (process %d) is stopped",
+                     a->first + r, (int)pid);
+        }
+    }
+    if (text[0] == '\0' && pli_impi_proc_is_stopped(getppid())) {
+        snprintf(text, sizeof text, "mpiexec (process %d) is stopped", (int)getppid());
+    }
+    pli_impi_net_trouble(a->net, text);
+}
+
 // One turn of the loop.
 static enum pli_impi_err turn(struct pli_native_agent *a)
 {
+    look_for_stopped(a);
     int n = listen_to_ranks(a);
     n += pli_native_agent_box_retry(a);
     enum pli_impi_net_state state = pli_impi_net_state(a->net);
@@ -139,6 +195,9 @@ static enum pli_impi_err turn(struct pli_native_agent *a)
         pli_impi_net_bye(a->net);
     }
     enum pli_impi_err err = n > 0 ? pli_impi_net_poll(a->net, 0) : wait_for_events(a);
+    if (is_orphan != 0) {
+        end_with(a, "mpiexec was killed");
+    }
     if (a->is_control_ready) {
         listen_to_launcher(a);
     }
@@ -164,6 +223,9 @@ static bool prepare(struct pli_native_agent *a)
 static int live(struct pli_native_agent *a)
 {
     char up = PLI_NATIVE_AGENT_UP;
+    struct sigaction sa = { .sa_handler = on_orphan };
+    orphan_fd = a->conf->wake_fd;
+    sigaction(SIGTERM, &sa, NULL);
     if (pli_impi_net_also(a->net, a->conf->wake_fd, &a->is_woken) != PLI_IMPI_OK ||
         send(a->conf->control_fd, &up, 1, MSG_NOSIGNAL) != 1) {
         return 1;
@@ -172,6 +234,9 @@ static int live(struct pli_native_agent *a)
     while (err == PLI_IMPI_OK && !a->has_failed &&
            pli_impi_net_state(a->net) != PLI_IMPI_NET_DONE) {
         err = turn(a);
+    }
+    if (err != PLI_IMPI_OK && pli_native_agent_has_token()) {
+        return PLI_NATIVE_AGENT_HAS_SAID;
     }
     if (err != PLI_IMPI_OK) {
         pli_native_agent_fail(a, "the connections are lost: %s", pli_impi_err_text(err));
@@ -196,8 +261,12 @@ int pli_native_agent_run(const struct pli_native_agent_conf *conf)
     ops.cancel_asked = pli_native_agent_in_cancel_asked;
     a.conf = conf;
     a.node = conf->node;
+    a.client = conf->client;
     pli_conf_load();
-    int status = prepare(&a) && pli_native_agent_join(&a, &ops, &log) ? live(&a) : 1;
+    int status = !prepare(&a)                                    ? 1
+                 : pli_native_agent_join(&a, &ops, &log)         ? live(&a)
+                 : pli_native_agent_has_token() && !a.has_failed ? PLI_NATIVE_AGENT_HAS_SAID
+                                                                 : 1;
     pli_impi_net_destroy(a.net);
     pli_native_agent_heap_fini(&a.heap);
     free(a.boxes);

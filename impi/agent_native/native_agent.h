@@ -29,7 +29,13 @@ enum {
     PLI_NATIVE_AGENT_JOB = 'j',  // from the first, and to the others: what the server said
     PLI_NATIVE_AGENT_UP = 'u',   // from each: ranks may start
     PLI_NATIVE_AGENT_END = 'e',  // to each: the ranks have ended
-    PLI_NATIVE_AGENT_OVER = 'o'  // not from an agent: it has ended well
+    PLI_NATIVE_AGENT_OVER = 'o', // not from an agent: it has ended well
+    PLI_NATIVE_AGENT_WHY = 'w'   // to each: the job ends; WHY_TEXT bytes follow that say why
+};
+
+enum {
+    PLI_NATIVE_AGENT_WHY_TEXT = 200,
+    PLI_NATIVE_AGENT_HAS_SAID = 3 // exit status: the job is lost, and the user has been told why
 };
 
 // The address of an agent, in the form that IMPI defines.

@@ -7,6 +7,7 @@
 #include "wire/impi_label_wire.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -69,8 +70,8 @@ static bool publish(struct pli_native_agent *a)
                               job->n_host, PLI_GATEWAY_N_HOST);
         return false;
     }
-    uint32_t here = job->client[a->conf->client].first_host + a->conf->host;
-    g->client = a->conf->client;
+    uint32_t here = job->client[a->client].first_host + a->conf->host;
+    g->client = a->client;
     g->n_client = job->n_client;
     g->n_host = job->n_host;
     g->datalen = job->datalen;
@@ -101,12 +102,13 @@ static bool pass_on(struct pli_native_agent *a)
 {
     const struct pli_impi_collated *c = pli_impi_client_collated(pli_impi_net_client(a->net));
     size_t len = pli_impi_collated_len(c);
-    unsigned char *bytes = malloc(len);
+    unsigned char *bytes = malloc(1 + len);
     if (bytes == NULL) {
         return false;
     }
-    pli_impi_collated_put(c, bytes);
-    bool is_good = post(a, PLI_NATIVE_AGENT_JOB, bytes, len);
+    bytes[0] = (unsigned char)a->client;
+    pli_impi_collated_put(c, bytes + 1);
+    bool is_good = post(a, PLI_NATIVE_AGENT_JOB, bytes, 1 + len);
     free(bytes);
     return is_good;
 }
@@ -121,6 +123,9 @@ static bool connect_all(struct pli_native_agent *a, enum pli_impi_err err, bool 
     }
     while (err == PLI_IMPI_OK && !a->is_control_ready &&
            (pli_impi_net_state(a->net) < PLI_IMPI_NET_RUN || !is_told)) {
+        if (is_lead && pli_impi_net_state(a->net) >= PLI_IMPI_NET_MESH) {
+            a->client = pli_impi_client_rank(pli_impi_net_client(a->net));
+        }
         if (!is_told && pli_impi_net_state(a->net) >= PLI_IMPI_NET_MESH) {
             is_told = true;
             if (!pass_on(a)) {
@@ -131,13 +136,19 @@ static bool connect_all(struct pli_native_agent *a, enum pli_impi_err err, bool 
         }
         err = pli_impi_net_poll(a->net, -1);
     }
+    if (err != PLI_IMPI_OK && pli_native_agent_has_token()) {
+        return false;
+    }
     if (err != PLI_IMPI_OK) {
-        pli_native_agent_fail(a, "the job could not be joined as client %u: %s", a->conf->client,
+        pli_native_agent_fail(a, "the job could not be joined as client %u: %s", a->client,
                               pli_impi_err_text(err));
         return false;
     }
     if (a->is_control_ready) { // the launcher has given up waiting
         return false;
+    }
+    if (is_lead) {
+        a->client = pli_impi_client_rank(pli_impi_net_client(a->net));
     }
     a->engine = pli_impi_net_engine(a->net);
     return publish(a);
@@ -219,7 +230,12 @@ static bool lead(struct pli_native_agent *a, const struct pli_impi_env *env,
                                          .tag_ub = INT32_MAX,
                                          .coll_xsize = env->coll_xsize,
                                          .coll_maxlinear = env->coll_maxlinear };
-    struct pli_impi_client_conf client = { .rank = a->conf->client,
+    char what[160], host_name[64] = "";
+    (void)gethostname(host_name, sizeof host_name - 1);
+    snprintf(what, sizeof what, "mpiexec on %s, process %u", host_name, a->node->header->launcher);
+    struct pli_impi_client_conf client = { .rank = a->client,
+                                           .joins = env->has_token ? what : NULL,
+                                           .takes_any_rank = env->takes_any_rank,
                                            .has_none = env->has_none,
                                            .has_key = env->has_key,
                                            .key = env->key,
@@ -227,8 +243,7 @@ static bool lead(struct pli_native_agent *a, const struct pli_impi_env *env,
                                            .log = *log };
     is_good = is_good && pli_impi_env_features(log, &info) == PLI_IMPI_OK;
     info.features |= PLI_IMPI_HAS_LATER;
-    is_good =
-        is_good && connect_all(a, pli_impi_net_start(a->net, a->conf->server, &client, 0), true);
+    is_good = is_good && connect_all(a, pli_impi_net_start(a->net, env->server, &client, 0), true);
     free(procs);
     free(hosts);
     return is_good;
@@ -245,7 +260,10 @@ static bool follow(struct pli_native_agent *a)
     if (!await(a, PLI_NATIVE_AGENT_JOB)) {
         return false;
     }
-    enum pli_impi_err err = pli_impi_collated_get(&collated, mail->data, mail->len);
+    a->client = mail->len > 0 ? mail->data[0] : 0;
+    enum pli_impi_err err = mail->len == 0
+                                ? PLI_IMPI_ERR_PROTO
+                                : pli_impi_collated_get(&collated, mail->data + 1, mail->len - 1);
     for (int i = 0; err == PLI_IMPI_OK && i < PLI_IMPI_N_LABEL; i++) {
         mask |= collated.row[i].mask; // every client has sent some label
     }
@@ -253,11 +271,11 @@ static bool follow(struct pli_native_agent *a)
         err = pli_impi_job_create(32 - (uint32_t)__builtin_clz(mask), &collated, why, sizeof why,
                                   &job);
     }
-    if (err != PLI_IMPI_OK || job == NULL || a->conf->client >= job->n_client) {
+    if (err != PLI_IMPI_OK || job == NULL || a->client >= job->n_client) {
         pli_native_agent_fail(a, "what the first host told of the job cannot be used: %s", why);
         return false;
     }
-    uint32_t host = job->client[a->conf->client].first_host + a->conf->host;
+    uint32_t host = job->client[a->client].first_host + a->conf->host;
     return connect_all(a, pli_impi_net_join(a->net, job, host), false);
 }
 
@@ -277,6 +295,8 @@ bool pli_native_agent_join(struct pli_native_agent *a, const struct pli_impi_eng
                                       .silence_s = env.silence_s,
                                       .takes_any_address = env.takes_any_address,
                                       .tls_file = env.tls_file,
+                                      .secret = env.token.secret,
+                                      .n_secret = env.token.has_tls ? sizeof env.token.secret : 0,
                                       .ops = ops,
                                       .arg = a,
                                       .log = *log };

@@ -49,6 +49,7 @@ struct pli_native_agent_in {
 struct pli_native_agent {
     const struct pli_native_agent_conf *conf;
     struct pli_node *node;
+    uint32_t client; // which client this job is; with a token known when it has joined
     struct pli_gateway *gateway;
     struct pli_shm shm; // the agent's own mailbox and blocks
     struct pli_impi_net *net;
@@ -59,13 +60,17 @@ struct pli_native_agent {
     struct pli_list outs;
     struct pli_impi_idmap out_by_req, out_by_id, in_by_id, in_by_handle;
     uint64_t next_id;
-    uint64_t held; // bytes of messages that wait to be sent
+    uint64_t look_ms; // look then which processes are stopped
+    uint64_t held;    // bytes of messages that wait to be sent
     uint32_t n_row, first;
     uint32_t n_bye; // ranks that have finalized
     bool is_control_ready, is_woken, has_ended, has_failed;
 };
 
-// native_agent.c. Note why the agent must end; the first reason is printed.
+// native_agent.c. Whether the job was joined by a token: then lines about connections are the last
+// word, since the server has been asked.
+bool pli_native_agent_has_token(void);
+// Note why the agent must end; the first reason is printed.
 void pli_native_agent_fail(struct pli_native_agent *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -5,6 +5,7 @@
 #include "engine/impi_client.h"
 #include "wire/impi_body.h"
 #include "wire/impi_cmd_wire.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,9 @@ struct pli_impi_client {
     size_t at_out, n_out, cap_out;
     struct pli_impi_collated collated;
     struct pli_impi_job *job;
+    bool joins, takes_any_rank;
+    uint64_t n_beat;
+    char name[160], trouble[160], over[PLI_IMPI_CMD_TEXT + 1];
 };
 
 static void set_state(struct pli_impi_client *c, enum pli_impi_client_state to)
@@ -126,6 +130,9 @@ enum pli_impi_err pli_impi_client_create(const struct pli_impi_client_conf *conf
     }
     c->log = conf->log;
     c->rank = conf->rank;
+    c->joins = conf->joins != NULL;
+    c->takes_any_rank = conf->takes_any_rank;
+    snprintf(c->name, sizeof c->name, "%s", c->joins ? conf->joins : "");
     c->key = conf->key;
     c->limit = conf->limit != 0 ? conf->limit : DEFAULT_LIMIT;
     c->mask = (conf->has_none ? 1u << PLI_IMPI_AUTH_NONE : 0) |
@@ -160,7 +167,7 @@ void pli_impi_client_destroy(struct pli_impi_client *c)
 static enum pli_impi_err on_method(struct pli_impi_client *c)
 {
     uint32_t which, len;
-    unsigned char buf[PLI_IMPI_CMD_KEY + PLI_IMPI_CMD_WORD];
+    unsigned char buf[PLI_IMPI_CMD_KEY + PLI_IMPI_CMD_TEXT_CAP];
     size_t n = 0;
     if (pli_impi_cmd_get_method(c->small, c->n_small, &which, &len) != PLI_IMPI_OK) {
         return fail(c, PLI_IMPI_ERR_PROTO, "its choice of a method makes no sense");
@@ -172,7 +179,9 @@ static enum pli_impi_err on_method(struct pli_impi_client *c)
     if (which == PLI_IMPI_AUTH_KEY) {
         n = pli_impi_cmd_put_key(buf, c->key);
     }
-    n += pli_impi_cmd_put_impi(buf + n, (int32_t)c->rank);
+    int32_t rank = c->takes_any_rank ? PLI_IMPI_RANK_ANY : (int32_t)c->rank;
+    n += c->joins ? pli_impi_cmd_put_join(buf + n, rank, c->name)
+                  : pli_impi_cmd_put_impi(buf + n, rank);
     set_state(c, PLI_IMPI_CLIENT_SIZE);
     return queue(c, buf, n);
 }
@@ -194,6 +203,54 @@ static enum pli_impi_err on_size(struct pli_impi_client *c, const struct pli_imp
     free(c->label);
     c->label = NULL;
     return err;
+}
+
+// The server answers JOIN, and says so again whenever another client has come.
+static enum pli_impi_err on_joined(struct pli_impi_client *c, const struct pli_impi_cmd *cmd)
+{
+    if (!c->joins || cmd->version != PLI_IMPI_JOIN_VERSION || cmd->size < 1 ||
+        cmd->size > PLI_IMPI_MAX_CLIENT || cmd->value < 0 || cmd->value >= cmd->size) {
+        return fail(c, PLI_IMPI_ERR_PROTO, "its answer to JOIN makes no sense");
+    }
+    int32_t left = cmd->size - cmd->n_joined;
+    char text[120] = "";
+    if (left > 0) {
+        snprintf(text, sizeof text, "%d of %d jobs have joined; waiting for %d more", cmd->n_joined,
+                 cmd->size, left);
+    }
+    pli_impi_log(&c->log, PLI_IMPI_LOG_WAIT, "%s", text);
+    if (c->state != PLI_IMPI_CLIENT_SIZE) {
+        return PLI_IMPI_OK;
+    }
+    struct pli_impi_cmd size = { .value = cmd->size };
+    c->rank = (uint32_t)cmd->value;
+    return on_size(c, &size);
+}
+
+// A command of a world that was joined by a token.
+static enum pli_impi_err on_world(struct pli_impi_client *c, const struct pli_impi_cmd *cmd)
+{
+    unsigned char buf[PLI_IMPI_CMD_TEXT_CAP];
+    char text[PLI_IMPI_CMD_TEXT + 1];
+    if (cmd->cmd == PLI_IMPI_CMD_JOIN) {
+        return on_joined(c, cmd);
+    }
+    snprintf(text, sizeof text, "%.*s", (int)cmd->len, cmd->len > 0 ? (const char *)cmd->data : "");
+    if (cmd->cmd == PLI_IMPI_CMD_BEAT) {
+        c->n_beat++;
+        return c->state == PLI_IMPI_CLIENT_RUN
+                   ? queue(c, buf, pli_impi_cmd_put_text(buf, PLI_IMPI_CMD_BEAT, c->trouble))
+                   : PLI_IMPI_OK;
+    }
+    if (cmd->cmd == PLI_IMPI_CMD_SAYS) {
+        pli_impi_log(&c->log, PLI_IMPI_LOG_NOTE, "%s", text);
+        return PLI_IMPI_OK;
+    }
+    pli_impi_log(&c->log, PLI_IMPI_LOG_WAIT, "%s", "");
+    snprintf(c->over, sizeof c->over, "%s", text);
+    pli_impi_log(&c->log, PLI_IMPI_LOG_ERROR, "%s", text);
+    set_state(c, PLI_IMPI_CLIENT_FAILED);
+    return PLI_IMPI_ERR_PEER;
 }
 
 static enum pli_impi_err on_label(struct pli_impi_client *c, const struct pli_impi_cmd *cmd)
@@ -227,6 +284,12 @@ static enum pli_impi_err on_done(struct pli_impi_client *c)
     return PLI_IMPI_OK;
 }
 
+static bool is_of_world(uint32_t cmd)
+{
+    return cmd == PLI_IMPI_CMD_JOIN || cmd == PLI_IMPI_CMD_BEAT || cmd == PLI_IMPI_CMD_SAYS ||
+           cmd == PLI_IMPI_CMD_OVER;
+}
+
 static enum pli_impi_err on_command(struct pli_impi_client *c)
 {
     struct pli_impi_cmd cmd;
@@ -236,6 +299,9 @@ static enum pli_impi_err on_command(struct pli_impi_client *c)
     }
     if (cmd.cmd == PLI_IMPI_CMD_IMPI) {
         return on_size(c, &cmd);
+    }
+    if (is_of_world(cmd.cmd)) {
+        return on_world(c, &cmd);
     }
     if (c->state != PLI_IMPI_CLIENT_LABELS) {
         return fail(c, PLI_IMPI_ERR_PROTO, "it sent labels before the number of clients, or late");
@@ -261,7 +327,7 @@ static enum pli_impi_err on_small(struct pli_impi_client *c)
     if (pli_impi_cmd_get_head(c->small, c->n_small, &c->head) != PLI_IMPI_OK) {
         return fail(c, PLI_IMPI_ERR_PROTO, "it sent a command of negative length");
     }
-    if (!is_known(c->head.cmd)) {
+    if (!is_known(c->head.cmd) && !(c->joins && is_of_world(c->head.cmd))) {
         c->skip = c->head.len;
         return PLI_IMPI_OK;
     }
@@ -325,6 +391,11 @@ enum pli_impi_err pli_impi_client_eof(struct pli_impi_client *c)
 {
     switch (c->state) {
     case PLI_IMPI_CLIENT_METHOD:
+        if (c->joins) {
+            return fail(c, PLI_IMPI_ERR_AUTH,
+                        "it closed the connection: it is no server of a "
+                        "world that is joined by a token");
+        }
         return fail(c, PLI_IMPI_ERR_AUTH, "it closed the connection: no method in common?");
     case PLI_IMPI_CLIENT_SIZE:
         return fail(c, PLI_IMPI_ERR_AUTH, "it closed the connection: wrong key?");
@@ -332,6 +403,13 @@ enum pli_impi_err pli_impi_client_eof(struct pli_impi_client *c)
         return fail(c, PLI_IMPI_ERR_PEER,
                     "it closed the connection: our rank is taken, or another client was lost");
     case PLI_IMPI_CLIENT_RUN:
+        if (c->joins) {
+            pli_impi_log(&c->log, PLI_IMPI_LOG_ERROR,
+                         "the server of the world was lost: its process has ended, or the way to "
+                         "it is cut");
+            set_state(c, PLI_IMPI_CLIENT_FAILED);
+            return PLI_IMPI_ERR_PEER;
+        }
         pli_impi_log(&c->log, PLI_IMPI_LOG_WARN, "client %u: the server is gone; the job goes on",
                      c->rank);
         return PLI_IMPI_OK;
@@ -369,6 +447,39 @@ const struct pli_impi_job *pli_impi_client_job(const struct pli_impi_client *c)
 const struct pli_impi_collated *pli_impi_client_collated(const struct pli_impi_client *c)
 {
     return &c->collated;
+}
+
+uint32_t pli_impi_client_rank(const struct pli_impi_client *c)
+{
+    return c->rank;
+}
+
+bool pli_impi_client_has_joined(const struct pli_impi_client *c)
+{
+    return c->joins;
+}
+
+uint64_t pli_impi_client_n_beat(const struct pli_impi_client *c)
+{
+    return c->n_beat;
+}
+
+const char *pli_impi_client_over(const struct pli_impi_client *c)
+{
+    return c->over[0] != '\0' ? c->over : NULL;
+}
+
+void pli_impi_client_trouble(struct pli_impi_client *c, const char *text)
+{
+    snprintf(c->trouble, sizeof c->trouble, "%s", text);
+}
+
+void pli_impi_client_give_up(struct pli_impi_client *c, const char *why)
+{
+    unsigned char buf[PLI_IMPI_CMD_TEXT_CAP];
+    if (c->joins && (c->state == PLI_IMPI_CLIENT_RUN || c->state == PLI_IMPI_CLIENT_LABELS)) {
+        (void)queue(c, buf, pli_impi_cmd_put_text(buf, PLI_IMPI_CMD_OVER, why));
+    }
 }
 
 enum pli_impi_err pli_impi_client_finish(struct pli_impi_client *c)

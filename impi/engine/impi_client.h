@@ -16,6 +16,8 @@ struct pli_impi_client;
 
 struct pli_impi_client_conf {
     uint32_t rank;          // of this client, given by the user
+    const char *joins;      // join a world by a token; what this client is in words. NULL: not so
+    bool takes_any_rank;    // where it joins: the server chooses the rank
     bool has_none, has_key; // authentication methods that are enabled
     uint64_t key;
     const struct pli_impi_client_info *info; // what to tell; read during create only
@@ -43,6 +45,19 @@ enum pli_impi_err pli_impi_client_input(struct pli_impi_client *c, const unsigne
                                         size_t len);
 // The server's stream has ended. An error unless startup is over.
 enum pli_impi_err pli_impi_client_eof(struct pli_impi_client *c);
+
+// The rank of this client: before LABELS it may not be known where it joins by a token.
+uint32_t pli_impi_client_rank(const struct pli_impi_client *c);
+// Whether it joined by a token: no client goes on without the server and the others.
+bool pli_impi_client_has_joined(const struct pli_impi_client *c);
+// Why the server says that the job is over; NULL: it does not.
+const char *pli_impi_client_over(const struct pli_impi_client *c);
+// How many signs of life the server has asked for.
+uint64_t pli_impi_client_n_beat(const struct pli_impi_client *c);
+// What is wrong with this client, for the others; "": nothing. Sent with the next sign of life.
+void pli_impi_client_trouble(struct pli_impi_client *c, const char *text);
+// This client ends the job: tell the others why. Nothing where it did not join by a token.
+void pli_impi_client_give_up(struct pli_impi_client *c, const char *why);
 
 // Bytes for the server, and that `len` of them were sent.
 size_t pli_impi_client_output(const struct pli_impi_client *c, const unsigned char **out);

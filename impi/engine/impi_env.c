@@ -129,6 +129,33 @@ static enum pli_impi_err read_host(const struct pli_impi_log *log, struct pli_im
     return err;
 }
 
+// What a token says takes the place of what the environment says.
+static enum pli_impi_err read_token(const struct pli_impi_log *log, const char *text,
+                                    struct pli_impi_env *out)
+{
+    const char *why = pli_impi_token_get(text, &out->token);
+    if (why != NULL) {
+        pli_impi_log(log, PLI_IMPI_LOG_ERROR, "the token %s", why);
+        return PLI_IMPI_ERR_ARG;
+    }
+    bool is_off = out->tls_file != NULL && strcmp(out->tls_file, "off") == 0;
+    if (out->tls_file != NULL && (!is_off || out->token.has_tls)) {
+        pli_impi_log(log, PLI_IMPI_LOG_ERROR,
+                     is_off ? "IMPI_TLS is off, and the token is of a world with TLS; the process "
+                              "that hosts the world must have IMPI_TLS=off too"
+                            : "a token has a secret of its own, so IMPI_TLS cannot name another "
+                              "one; unset it");
+        return PLI_IMPI_ERR_ARG;
+    }
+    out->has_token = out->has_key = true;
+    out->has_none = false;
+    out->tls_file = NULL;
+    out->key = out->token.key;
+    pli_impi_token_where(&out->token, out->where);
+    out->server = out->where;
+    return PLI_IMPI_OK;
+}
+
 enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t host, uint32_t n_host,
                                     struct pli_impi_env *out)
 {
@@ -154,10 +181,13 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
                                   .has_none = getenv("IMPI_AUTH_NONE") != NULL,
                                   .takes_any_address = getenv("IMPI_ANY_ADDRESS") != NULL,
                                   .is_verbose = getenv("IMPI_VERBOSE") != NULL };
-    if (out->server == NULL) {
+    const char *token = getenv("IMPI_TOKEN");
+    bool is_off = out->tls_file != NULL && strcmp(out->tls_file, "off") == 0;
+    if (out->server == NULL && token == NULL) {
         return PLI_IMPI_OK;
     }
-    enum pli_impi_err err = read_key(log, out);
+    enum pli_impi_err err = token != NULL ? read_token(log, token, out) : read_key(log, out);
+    out->tls_file = is_off ? NULL : out->tls_file;
     if (err == PLI_IMPI_OK) {
         err = read_host(log, out);
     }
@@ -168,7 +198,8 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
     if (err != PLI_IMPI_OK) {
         return err;
     }
-    if (v[0] < 0) {
+    out->takes_any_rank = v[0] < 0 && out->has_token;
+    if (v[0] < 0 && !out->has_token) {
         pli_impi_log(log, PLI_IMPI_LOG_ERROR,
                      "IMPI_SERVER is set; IMPI_CLIENT, the rank of this "
                      "client in the job, is missing");
@@ -184,7 +215,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
         pli_impi_log(log, PLI_IMPI_LOG_ERROR, "IMPI_ACKMARK is above IMPI_HIWATER");
         return PLI_IMPI_ERR_ARG;
     }
-    out->rank = (uint32_t)v[0];
+    out->rank = v[0] < 0 ? 0 : (uint32_t)v[0];
     out->timeout_s = (int)v[1];
     out->server_s = v[1] > 0 ? (int)v[1] : SERVER_S;
     out->datalen = (uint32_t)v[2];

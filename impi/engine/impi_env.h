@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the user tells a client in the environment, whatever MPI it is of. Start-up only.
 //
+//   IMPI_TOKEN         in place of all that follows up to IMPI_AUTH_KEY: the token of the world
 //   IMPI_SERVER        host:port where the server listens; without it there is no IMPI job
 //   IMPI_CLIENT        rank of this client, 0 to 31
 //   IMPI_AUTH_NONE, IMPI_AUTH_KEY   authentication at the server
@@ -11,7 +12,8 @@
 //                      of these three: one for all hosts of the client, or one for each with commas
 //                      between them
 //   IMPI_ANY_ADDRESS   set: a host of the job need not call from the address it has told
-//   IMPI_TLS           file with a secret: all connections are TLS, and the others have it too
+//   IMPI_TLS           file with a secret: all connections are TLS, and the others have it too;
+//                      off: none is
 //   IMPI_TIMEOUT       seconds until the job must run; default 0, for ever
 //   IMPI_DATALEN, IMPI_ACKMARK, IMPI_HIWATER    what we offer in negotiation
 //   IMPI_COLL_XSIZE, IMPI_COLL_MAXLINEAR        thresholds, -1 for the protocol's default
@@ -24,12 +26,18 @@
 #include "engine/impi_log.h"
 #include "wire/impi_err.h"
 #include "wire/impi_packet_wire.h"
+#include "wire/impi_token.h"
 
 enum { PLI_IMPI_ENV_WORD = 256 };
 
 struct pli_impi_env {
     const char *server; // NULL: no IMPI
     const char *tls_file;
+    bool has_token;      // the job is joined by a token: server, key and TLS are as it says
+    bool takes_any_rank; // no rank is given
+    struct pli_impi_token token;
+    char where[PLI_IMPI_TOKEN_WHERE];
+    char what[160];                                        // this client in words, for the others
     uint32_t host, n_host;                                 // of the client: which one this is
     char name[PLI_IMPI_ENV_WORD], bind[PLI_IMPI_ENV_WORD]; // empty: not given
     uint32_t rank;

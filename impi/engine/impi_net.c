@@ -5,6 +5,8 @@
 #include "engine/impi_sock.h"
 #include "engine/impi_tls.h"
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -46,12 +48,106 @@ uint64_t pli_impi_net_clock(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+static bool has_joined(const struct pli_impi_net *net)
+{
+    return net->client != NULL && pli_impi_client_has_joined(net->client);
+}
+
+// In a world that was joined by a token the server knows why a connection has ended: what is seen
+// of it here is held back.
+static void log_line(void *arg, enum pli_impi_log_level level, const char *line)
+{
+    struct pli_impi_net *net = arg;
+    bool is_held =
+        has_joined(net) && net->state >= PLI_IMPI_NET_MESH && net->state != PLI_IMPI_NET_FAILED;
+    if (is_held && level <= PLI_IMPI_LOG_WARN) {
+        if (net->held[0] == '\0') {
+            snprintf(net->held, sizeof net->held, "%s", line);
+        }
+    } else {
+        net->outer.fn(net->outer.arg, level, line);
+    }
+}
+
+static void write_all(struct pli_impi_net *net, uint64_t until)
+{
+    const unsigned char *p;
+    size_t len;
+    while (net->server.fd >= 0 && (len = pli_impi_client_output(net->client, &p)) > 0) {
+        struct iovec iov = { (void *)(uintptr_t)p, len };
+        size_t n = 0;
+        enum pli_impi_err err = pli_impi_stream_write(&net->server, &iov, 1, &n);
+        uint64_t now = pli_impi_net_clock();
+        if (err == PLI_IMPI_AGAIN && now < until) {
+            struct pollfd wait = { .fd = net->server.fd, .events = POLLOUT };
+            (void)poll(&wait, 1, (int)(until - now));
+        } else if (err != PLI_IMPI_OK) {
+            return;
+        }
+        pli_impi_client_wrote(net->client, n);
+    }
+}
+
+// A host was lost. The server knows what has become of its client, and says so at once; if it does
+// not, the others are told what was seen here.
+static void ask_server(struct pli_impi_net *net)
+{
+    uint64_t until = pli_impi_net_clock() + OVER_MS, now;
+    unsigned char buf[4096];
+    struct iovec iov = { buf, sizeof buf };
+    enum pli_impi_err err = PLI_IMPI_OK;
+    while (err == PLI_IMPI_OK && net->server.fd >= 0 && pli_impi_client_over(net->client) == NULL &&
+           (now = pli_impi_net_clock()) < until) {
+        struct pollfd wait = { .fd = net->server.fd, .events = POLLIN };
+        size_t n = 0;
+        if (!pli_impi_stream_has_more(&net->server) && poll(&wait, 1, (int)(until - now)) != 1) {
+            continue;
+        }
+        err = pli_impi_stream_read(&net->server, &iov, 1, &n);
+        if (err == PLI_IMPI_OK) {
+            err = pli_impi_client_input(net->client, buf, n); // logs what the server says
+        } else if (err == PLI_IMPI_AGAIN) {
+            err = PLI_IMPI_OK;
+        } else {
+            (void)pli_impi_client_eof(net->client); // logs
+        }
+    }
+    if (err == PLI_IMPI_OK) {
+        const char *why = net->held[0] != '\0' ? net->held : "a connection was lost";
+        pli_impi_client_give_up(net->client, why);
+        write_all(net, pli_impi_net_clock() + OVER_MS);
+        if (net->server.fd >= 0) { // else it was said
+            pli_impi_log(&net->outer, PLI_IMPI_LOG_ERROR, "%s", why);
+        }
+    }
+}
+
+void pli_impi_net_give_up(struct pli_impi_net *net, const char *why)
+{
+    if (net != NULL && has_joined(net) && net->state != PLI_IMPI_NET_FAILED) {
+        pli_impi_client_give_up(net->client, why);
+        write_all(net, pli_impi_net_clock() + OVER_MS);
+    }
+}
+
+void pli_impi_net_trouble(struct pli_impi_net *net, const char *text)
+{
+    if (net->client != NULL) {
+        pli_impi_client_trouble(net->client, text);
+    }
+}
+
 // The caller or the engine has logged the reason.
 enum pli_impi_err pli_impi_net_fail(struct pli_impi_net *net, enum pli_impi_err err)
 {
     if (net->state != PLI_IMPI_NET_FAILED && net->state != PLI_IMPI_NET_DONE) {
+        bool asks = has_joined(net) && net->state >= PLI_IMPI_NET_MESH &&
+                    pli_impi_client_state(net->client) == PLI_IMPI_CLIENT_RUN;
         set_state(net, PLI_IMPI_NET_FAILED);
         net->err = err;
+        if (asks) {
+            ask_server(net);
+        }
     }
     return err;
 }
@@ -107,6 +203,10 @@ enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
         return PLI_IMPI_ERR_NOMEM;
     }
     net->conf = *conf;
+    net->outer = conf->log;
+    if (conf->log.fn != NULL) {
+        net->conf.log = (struct pli_impi_log){ log_line, net };
+    }
     net->listen_fd = net->server.fd = -1;
     for (int i = 0; i < MAX_PENDING; i++) {
         net->pending[i].s.fd = -1;
@@ -117,7 +217,9 @@ enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
         pli_impi_log(&conf->log, PLI_IMPI_LOG_ERROR, "no epoll: %s", strerror(errno));
         err = PLI_IMPI_ERR_SYS;
     }
-    if (err == PLI_IMPI_OK && conf->tls_file != NULL) {
+    if (err == PLI_IMPI_OK && conf->n_secret > 0) {
+        err = pli_impi_tls_create_from(conf->secret, conf->n_secret, &conf->log, &net->tls);
+    } else if (err == PLI_IMPI_OK && conf->tls_file != NULL) {
         err = pli_impi_tls_create(conf->tls_file, &conf->log, &net->tls);
     }
     if (err == PLI_IMPI_OK) {
@@ -258,7 +360,7 @@ static bool may_redial(struct pli_impi_net *net, int sys)
         return false;
     }
     if (!net->has_said) {
-        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_WARN,
+        pli_impi_log(&net->conf.log, has_joined(net) ? PLI_IMPI_LOG_WAIT : PLI_IMPI_LOG_WARN,
                      "no server listens at %s yet (%s); waiting for it, up to %d s", net->where,
                      strerror(sys), net->conf.server_s);
         net->has_said = true;
@@ -307,7 +409,9 @@ static enum pli_impi_err server_gone(struct pli_impi_net *net, int sys)
         return PLI_IMPI_OK;
     }
     if (net->is_server_dialing) {
-        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "cannot reach the server: %s",
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_WAIT, "%s", "");
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "cannot reach the server%s%s: %s",
+                     has_joined(net) ? " at " : "", has_joined(net) ? net->where : "",
                      strerror(sys));
         return pli_impi_net_fail(net, PLI_IMPI_ERR_SYS);
     }
@@ -317,15 +421,22 @@ static enum pli_impi_err server_gone(struct pli_impi_net *net, int sys)
         set_state(net, PLI_IMPI_NET_DONE); // it needs nothing of us any more
         return PLI_IMPI_OK;
     }
-    return net->state == PLI_IMPI_NET_SERVER ? pli_impi_net_fail(net, err) : PLI_IMPI_OK;
+    return net->state == PLI_IMPI_NET_SERVER || has_joined(net) ? pli_impi_net_fail(net, err)
+                                                                : PLI_IMPI_OK;
 }
 
 static enum pli_impi_err server_failed(struct pli_impi_net *net, enum pli_impi_err err)
 {
     int sys = errno;
-    if (err == PLI_IMPI_ERR_AUTH) {
+    if (err == PLI_IMPI_ERR_AUTH && !has_joined(net)) {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
                      "the server has another TLS secret, or speaks no TLS");
+    } else if (err == PLI_IMPI_ERR_AUTH) {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
+                     "the server at %s refuses the token: it is of another world", net->where);
+        if (net->state == PLI_IMPI_NET_SERVER) {
+            return pli_impi_net_fail(net, err);
+        }
     }
     return server_gone(net, sys);
 }
@@ -379,7 +490,7 @@ static enum pli_impi_err read_server(struct pli_impi_net *net)
         return server_failed(net, err);
     }
     err = pli_impi_client_input(net->client, buf, n);
-    if (err != PLI_IMPI_OK && net->state == PLI_IMPI_NET_SERVER) {
+    if (err != PLI_IMPI_OK && (net->state == PLI_IMPI_NET_SERVER || has_joined(net))) {
         return pli_impi_net_fail(net, err);
     }
     if (err != PLI_IMPI_OK) { // nonsense while the job runs: do without it
@@ -388,7 +499,7 @@ static enum pli_impi_err read_server(struct pli_impi_net *net)
     if (net->state == PLI_IMPI_NET_SERVER &&
         pli_impi_client_state(net->client) == PLI_IMPI_CLIENT_RUN) {
         const struct pli_impi_job *job = pli_impi_client_job(net->client);
-        uint32_t first = job->client[net->host].first_host;
+        uint32_t first = job->client[pli_impi_client_rank(net->client)].first_host;
         return begin_mesh(net, job, first + net->host_of_client);
     }
     return PLI_IMPI_OK;
@@ -452,10 +563,38 @@ static void advance(struct pli_impi_net *net)
     }
 }
 
+// A server that is stopped ends no connection: its signs of life are missed.
+static void watch_server(struct pli_impi_net *net, uint64_t now)
+{
+    uint64_t n = pli_impi_client_n_beat(net->client), ms;
+    if (n != net->n_beat || net->beat_ms == 0) {
+        net->n_beat = n;
+        net->beat_ms = now;
+    }
+    ms = now - net->beat_ms;
+    if ((ms > SILENT_MS) != net->is_server_silent) {
+        net->is_server_silent = !net->is_server_silent;
+        pli_impi_log(&net->outer, PLI_IMPI_LOG_NOTE, "the server of the world at %s %s", net->where,
+                     net->is_server_silent ? "does not answer; is it stopped?" : "answers again");
+    }
+    if (net->conf.silence_s > 0 && ms > 1000 * (uint64_t)net->conf.silence_s) {
+        pli_impi_log(&net->outer, PLI_IMPI_LOG_ERROR,
+                     "the server of the world at %s has not answered for %d s", net->where,
+                     net->conf.silence_s);
+        pli_impi_net_drop(net, &net->server);
+        net->held[0] = '\0';
+        (void)pli_impi_net_fail(net, PLI_IMPI_ERR_TIMEOUT);
+    }
+}
+
 static int wait_ms(struct pli_impi_net *net, int timeout_ms)
 {
     uint64_t now = pli_impi_net_clock();
     int next = pli_impi_net_mesh_tick(net, now);
+    if (has_joined(net) && net->state == PLI_IMPI_NET_RUN) {
+        watch_server(net, now);
+        next = next < 0 || next > BEAT_MS ? BEAT_MS : next;
+    }
     if (net->deadline_ms != 0) {
         uint64_t left = net->deadline_ms > now ? net->deadline_ms - now : 0;
         next = next < 0 || left < (uint64_t)next ? (int)left : next;

@@ -24,8 +24,10 @@ struct pli_impi_net_conf {
     int silence_s;    // of another host's machine or the way to it, then it is lost; 0: for ever
     const struct pli_impi_engine_ops *ops;
     void *arg;
-    bool takes_any_address; // a caller need not come from the address that its host has told
-    const char *tls_file;   // secret for TLS on all connections; NULL: plain
+    bool takes_any_address;      // a caller need not come from the address that its host has told
+    const char *tls_file;        // secret for TLS on all connections; NULL: plain
+    const unsigned char *secret; // or the secret itself, n_secret bytes; read by create only
+    size_t n_secret;
     struct pli_impi_log log;
 };
 
@@ -70,6 +72,11 @@ enum pli_impi_net_state pli_impi_net_state(const struct pli_impi_net *net);
 struct pli_impi_engine *pli_impi_net_engine(const struct pli_impi_net *net);       // from MESH on
 const struct pli_impi_job *pli_impi_net_job(const struct pli_impi_net *net);       // from MESH on
 const struct pli_impi_client *pli_impi_net_client(const struct pli_impi_net *net); // NULL: joined
+
+// Something of this client has failed, and the job ends: tell the other clients why, if they joined
+// by a token. Waits for a moment. What is wrong with the client but does not end it is told too.
+void pli_impi_net_give_up(struct pli_impi_net *net, const char *why);
+void pli_impi_net_trouble(struct pli_impi_net *net, const char *text);
 
 // All procs of this host have finalized: exchange FINI. ERR_ARG unless RUN.
 enum pli_impi_err pli_impi_net_finish(struct pli_impi_net *net);

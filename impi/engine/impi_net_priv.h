@@ -13,6 +13,9 @@ enum {
     READS_PER_TURN = 16, // from one host, before the others have theirs
     RETRY_MS = 100,      // after accept failed for want of descriptors
     REDIAL_MS = 200,     // after the server did not listen
+    BEAT_MS = 1000,      // the server asks as often for a sign of life
+    SILENT_MS = 4000,    // after which the user is told that it does not
+    OVER_MS = 700,       // for the server to say what has become of a host that was lost
     MAX_ALSO = 4,        // descriptors of the embedding program
     HELLO_MAX = PLI_IMPI_HELLO + PLI_IMPI_TOKEN,
 };
@@ -43,19 +46,23 @@ struct pending {              // a connection whose host is not known yet
 
 struct pli_impi_net {
     struct pli_impi_net_conf conf;
+    struct pli_impi_log outer; // where lines go that are not held back
+    char held[700];            // the first line about a failure, until the server has said more
     enum pli_impi_net_state state;
     enum pli_impi_err err;
     int epoll_fd, listen_fd;
     struct pli_impi_tls *tls; // NULL: plain
     struct pli_impi_stream server;
     uint16_t port;
-    uint64_t deadline_ms; // until RUN; 0: none
-    char *where;          // the server
-    uint64_t server_ms;   // no longer than that is the server waited for
-    uint64_t redial_ms;   // it did not listen: try again then; 0: it need not be tried
-    bool has_said;        // that it is waited for
-    uint64_t accept_ms;   // accept again from then on; 0: accepting
-    uint64_t judge_ms;    // look which hosts have not answered; 0: none has to
+    uint64_t deadline_ms;     // until RUN; 0: none
+    char *where;              // the server
+    uint64_t server_ms;       // no longer than that is the server waited for
+    uint64_t redial_ms;       // it did not listen: try again then; 0: it need not be tried
+    bool has_said;            // that it is waited for
+    uint64_t accept_ms;       // accept again from then on; 0: accepting
+    uint64_t n_beat, beat_ms; // of the server: how many have come, and when the last one
+    bool is_server_silent;    // the user was told
+    uint64_t judge_ms;        // look which hosts have not answered; 0: none has to
     bool is_server_dialing, has_server_out;
     struct pli_impi_client *client;
     uint32_t host_of_client, host; // host: global

@@ -57,7 +57,6 @@ struct calls { // of libssl
     int (*write)(void *ssl, const void *buf, int len);
     int (*error)(const void *ssl, int result);
     int (*pending)(const void *ssl);
-    int (*is_init_finished)(const void *ssl);
     void (*clear_errors)(void);
 };
 
@@ -104,7 +103,6 @@ static enum pli_impi_err load(const struct pli_impi_log *log)
         { "SSL_write", offsetof(struct calls, write) },
         { "SSL_get_error", offsetof(struct calls, error) },
         { "SSL_pending", offsetof(struct calls, pending) },
-        { "SSL_is_init_finished", offsetof(struct calls, is_init_finished) },
         { "ERR_clear_error", offsetof(struct calls, clear_errors) },
     };
     if (ssl.create != NULL) {
@@ -112,7 +110,8 @@ static enum pli_impi_err load(const struct pli_impi_log *log)
     }
     void *lib = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
     if (lib == NULL) {
-        pli_impi_log(log, PLI_IMPI_LOG_ERROR, "TLS needs OpenSSL 3: %s", dlerror());
+        pli_impi_log(log, PLI_IMPI_LOG_ERROR,
+                     "TLS needs OpenSSL 3: %s (IMPI_TLS=off goes without TLS)", dlerror());
         return PLI_IMPI_ERR_SYS;
     }
     struct calls found;
@@ -198,14 +197,11 @@ static unsigned as_called(void *conn, const char *id, unsigned char *psk, unsign
     return id != NULL && strcmp(id, identity) == 0 ? copy_secret(owner(conn), psk, max) : 0;
 }
 
-enum pli_impi_err pli_impi_tls_create(const char *file, const struct pli_impi_log *log,
-                                      struct pli_impi_tls **out)
+// Takes `t` over.
+static enum pli_impi_err set_up(struct pli_impi_tls *t, const struct pli_impi_log *log,
+                                struct pli_impi_tls **out)
 {
-    struct pli_impi_tls *t = calloc(1, sizeof *t);
-    enum pli_impi_err err = t == NULL ? PLI_IMPI_ERR_NOMEM : read_secret(file, log, t);
-    if (err == PLI_IMPI_OK) {
-        err = load(log);
-    }
+    enum pli_impi_err err = load(log);
     if (err == PLI_IMPI_OK) {
         t->ctx = ssl.ctx_new(ssl.tls_method());
         // a secret without a certificate goes with this suite; a fresh key exchange is part of it
@@ -226,6 +222,31 @@ enum pli_impi_err pli_impi_tls_create(const char *file, const struct pli_impi_lo
     ssl.ctx_psk_server(t->ctx, as_called);
     *out = t;
     return PLI_IMPI_OK;
+}
+
+enum pli_impi_err pli_impi_tls_create(const char *file, const struct pli_impi_log *log,
+                                      struct pli_impi_tls **out)
+{
+    struct pli_impi_tls *t = calloc(1, sizeof *t);
+    enum pli_impi_err err = t == NULL ? PLI_IMPI_ERR_NOMEM : read_secret(file, log, t);
+    if (err != PLI_IMPI_OK) {
+        pli_impi_tls_destroy(t);
+        return err;
+    }
+    return set_up(t, log, out);
+}
+
+enum pli_impi_err pli_impi_tls_create_from(const unsigned char *secret, size_t len,
+                                           const struct pli_impi_log *log,
+                                           struct pli_impi_tls **out)
+{
+    struct pli_impi_tls *t = len < MIN_SECRET || len > MAX_SECRET ? NULL : calloc(1, sizeof *t);
+    if (t == NULL) {
+        return PLI_IMPI_ERR_NOMEM;
+    }
+    memcpy(t->secret, secret, len);
+    t->len = (unsigned)len;
+    return set_up(t, log, out);
 }
 
 void pli_impi_tls_destroy(struct pli_impi_tls *t)
@@ -274,7 +295,7 @@ void pli_impi_tls_conn_destroy(struct pli_impi_tls_conn *c)
 // What a failed call of the library means for its caller.
 static enum pli_impi_err judge(struct pli_impi_tls_conn *c, int result, int sys)
 {
-    bool was_open = ssl.is_init_finished(c->ssl) != 0;
+    bool was_open = c->is_open; // OpenSSL forgets it with the error
     switch (ssl.error(c->ssl, result)) {
     case ERROR_WANT_READ:
         return PLI_IMPI_AGAIN;

@@ -17,6 +17,10 @@ struct pli_impi_tls_conn;
 // alone. Logs. ERR_AUTH: no such secret. ERR_SYS: no OpenSSL 3 here.
 enum pli_impi_err pli_impi_tls_create(const char *file, const struct pli_impi_log *log,
                                       struct pli_impi_tls **out);
+// The secret is given, 16 to 64 bytes.
+enum pli_impi_err pli_impi_tls_create_from(const unsigned char *secret, size_t len,
+                                           const struct pli_impi_log *log,
+                                           struct pli_impi_tls **out);
 void pli_impi_tls_destroy(struct pli_impi_tls *t);
 
 // A connection over the non-blocking socket `fd`, which stays the caller's. `is_caller`: the side

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 // Parse a decimal 64-bit key, signed or not, blanks around it allowed. ERR_ARG otherwise.
 static enum pli_impi_err parse_key(const char *text, uint64_t *out)
@@ -121,8 +122,34 @@ static enum pli_impi_err read_list(struct pli_srv_conf *conf, uint32_t enabled)
     }
 }
 
+// The key and the secret of a token are random; its address is filled in when the port is known.
+static enum pli_impi_err make_token(struct pli_srv_conf *conf)
+{
+    const char *tls = getenv("IMPI_TLS");
+    conf->token.has_tls = tls == NULL || strcmp(tls, "off") != 0;
+    if ((tls != NULL && conf->token.has_tls) || conf->tls_file != NULL) {
+        pli_srv_log(PLI_SRV_ERROR, "a token has a secret of its own, so %s cannot name another one",
+                    tls != NULL ? "IMPI_TLS" : "-tls");
+        return PLI_IMPI_ERR_ARG;
+    }
+    if (getentropy(&conf->token.key, sizeof conf->token.key) != 0 ||
+        getentropy(conf->token.secret, sizeof conf->token.secret) != 0) {
+        pli_srv_log(PLI_SRV_ERROR, "no random numbers: %s", strerror(errno));
+        return PLI_IMPI_ERR_SYS;
+    }
+    conf->key = conf->token.key;
+    conf->method[0] = PLI_IMPI_AUTH_KEY;
+    conf->n_method = 1;
+    const char *silence = getenv("IMPI_SILENCE");
+    conf->silence_s = silence != NULL && atoi(silence) > 0 ? atoi(silence) : 60;
+    return PLI_IMPI_OK;
+}
+
 enum pli_impi_err pli_srv_conf_auth(struct pli_srv_conf *conf)
 {
+    if (conf->has_token) {
+        return make_token(conf);
+    }
     bool has_key;
     enum pli_impi_err err = read_key(conf, getenv("IMPI_AUTH_KEY"), &has_key);
     if (err != PLI_IMPI_OK) {
@@ -159,6 +186,13 @@ static void to_log(void *arg, enum pli_impi_log_level level, const char *line)
 enum pli_impi_err pli_srv_conf_tls(struct pli_srv_conf *conf)
 {
     struct pli_impi_log log = { to_log, NULL };
+    if (conf->has_token) {
+        return !conf->token.has_tls
+                   ? PLI_IMPI_OK
+                   : pli_impi_tls_create_from(conf->token.secret, sizeof conf->token.secret, &log,
+                                              &conf->tls);
+    }
     const char *file = conf->tls_file != NULL ? conf->tls_file : getenv("IMPI_TLS");
-    return file == NULL ? PLI_IMPI_OK : pli_impi_tls_create(file, &log, &conf->tls);
+    return file == NULL || strcmp(file, "off") == 0 ? PLI_IMPI_OK
+                                                    : pli_impi_tls_create(file, &log, &conf->tls);
 }

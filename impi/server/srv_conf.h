@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "wire/impi_err.h"
+#include "wire/impi_token.h"
 
 struct pli_impi_tls;
 
@@ -16,6 +17,11 @@ struct pli_srv_conf {
     int handshake_s; // a connection's time to prove itself
     int limit_mib;   // startup data of one client
     bool is_verbose, is_fork, is_help;
+    bool has_token;        // clients join by a token, which is printed in place of the address
+    bool is_hosted;        // the process that started the server says what the user must know
+    const char *stop_text; // for the clients, when a signal ends the server; NULL: none
+    int silence_s;         // of a client that joined by the token, then the job ends
+    struct pli_impi_token token;
     const char *bind;    // address to listen on; NULL: all
     const char *address; // address to print; NULL: found out
     const char *keyfile, *tls_file;
@@ -26,7 +32,8 @@ struct pli_srv_conf {
     uint64_t key;
 };
 
-// Read the environment and the key file, and settle the methods. ERR_AUTH: none is enabled.
+// Read the environment and the key file, and settle the methods; with a token, make its key and
+// its secret. ERR_AUTH: none is enabled.
 enum pli_impi_err pli_srv_conf_auth(struct pli_srv_conf *conf);
 
 // Set TLS up if it is asked for. ERR_AUTH: the secret is no good. ERR_SYS: there is no OpenSSL.

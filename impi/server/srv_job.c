@@ -44,6 +44,7 @@ enum pli_impi_err pli_srv_job_create(const struct pli_srv_conf *conf, uint64_t n
         return PLI_IMPI_ERR_NOMEM;
     }
     job->conf = conf;
+    job->now_ms = now_ms;
     job->deadline_ms = conf->timeout_s == 0 ? 0 : now_ms + 1000 * (uint64_t)conf->timeout_s;
     pli_srv_collate_init(&job->collate, conf->n_client);
     *out = job;
@@ -92,6 +93,7 @@ enum pli_impi_err pli_srv_job_admit(struct pli_srv_job *job, const char *name, u
         return PLI_IMPI_ERR_NOMEM;
     }
     peer->rank = -1;
+    peer->heard_ms = job->now_ms = now_ms;
     snprintf(peer->name, sizeof peer->name, "%s", name);
     peer->deadline_ms = now_ms + 1000 * (uint64_t)job->conf->handshake_s;
     peer->next = job->peer;
@@ -111,12 +113,95 @@ void pli_srv_job_reap(struct pli_srv_job *job, struct pli_srv_peer *peer)
             break;
         }
     }
+    free(peer->out);
     free(peer);
+}
+
+// Bytes for one peer. One that does not read, and so has much waiting, gets no more.
+static void put_out(struct pli_srv_peer *peer, const unsigned char *p, size_t len)
+{
+    enum { MAX_OUT = 65536 };
+    if (peer->n_out + len > MAX_OUT) {
+        return;
+    }
+    if (peer->n_out + len > peer->cap_out) {
+        size_t cap = peer->n_out + len + 64;
+        unsigned char *bigger = realloc(peer->out, cap);
+        if (bigger == NULL) {
+            pli_srv_log(PLI_SRV_WARN, "%s: no memory for what it is to be told", peer->name);
+            return;
+        }
+        peer->out = bigger;
+        peer->cap_out = cap;
+    }
+    memcpy(peer->out + peer->n_out, p, len);
+    peer->n_out += len;
+}
+
+static void put_text(struct pli_srv_peer *peer, uint32_t cmd, const char *text)
+{
+    unsigned char buf[PLI_IMPI_CMD_TEXT_CAP];
+    put_out(peer, buf, pli_impi_cmd_put_text(buf, cmd, text));
+}
+
+// To all that joined by a token but one.
+static void put_all(struct pli_srv_job *job, const struct pli_srv_peer *but, uint32_t cmd,
+                    const char *text)
+{
+    for (int r = 0; r < job->conf->n_client; r++) {
+        if (job->slot[r] != NULL && job->slot[r] != but && job->slot[r]->has_joined) {
+            put_text(job->slot[r], cmd, text);
+        }
+    }
+    if (cmd != PLI_IMPI_CMD_BEAT) {
+        pli_srv_log(job->conf->is_hosted ? PLI_SRV_INFO : PLI_SRV_WARN, "%s", text);
+    }
+}
+
+// How many have joined, to those that wait.
+static void tell_joined(struct pli_srv_job *job)
+{
+    unsigned char buf[PLI_IMPI_CMD_JOINED];
+    for (int r = 0; r < job->conf->n_client; r++) {
+        if (job->slot[r] != NULL && job->slot[r]->has_joined) {
+            put_out(job->slot[r], buf,
+                    pli_impi_cmd_put_joined(buf, r, job->conf->n_client, job->n_joined));
+        }
+    }
+}
+
+static const char *name_in_world(const struct pli_srv_peer *peer, char out[256])
+{
+    snprintf(out, 256, "client %d (%s)", peer->rank,
+             peer->what[0] != '\0' ? peer->what : peer->name);
+    return out;
+}
+
+// In a world that is joined by a token no client goes on without another.
+static void end_world(struct pli_srv_job *job, const struct pli_srv_peer *but, const char *why)
+{
+    put_all(job, but, PLI_IMPI_CMD_OVER, why);
+    end(job, job->state == J_RUN ? PLI_SRV_EXIT_LOST : PLI_SRV_EXIT_STARTUP);
+}
+
+void pli_srv_job_stop(struct pli_srv_job *job, const char *why)
+{
+    if (job->state != J_OVER) {
+        end_world(job, NULL, why);
+    }
 }
 
 // A client that had joined is no more. `what` completes "client 3 (address) ...".
 static void leave(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *what)
 {
+    if (peer->has_joined && job->state != J_JOIN) {
+        char why[PLI_IMPI_CMD_TEXT], name[256];
+        snprintf(why, sizeof why, "%s was lost: its agent %s", name_in_world(peer, name), what);
+        job->slot[peer->rank] = NULL;
+        pli_srv_job_peer_drop(peer);
+        end_world(job, peer, why);
+        return;
+    }
     if (job->state == J_RUN) {
         pli_srv_log(PLI_SRV_WARN, "%s %s before it said FINI; counted as finished",
                     pli_srv_job_peer_name(peer), what);
@@ -132,6 +217,7 @@ static void leave(struct pli_srv_job *job, struct pli_srv_peer *peer, const char
     if (job->state == J_JOIN) {
         pli_srv_collate_forget(&job->collate, peer->rank);
         job->n_joined--;
+        tell_joined(job);
     } else if (job->state == J_COLLATE) {
         end(job, PLI_SRV_EXIT_STARTUP);
     } else {
@@ -178,7 +264,8 @@ void pli_srv_job_on_auth(struct pli_srv_job *job, struct pli_srv_peer *peer, uin
         if ((mask >> m & 1) == 0) {
             continue;
         }
-        peer->n_out += pli_impi_cmd_put_method(peer->out + peer->n_out, (uint32_t)m, 0);
+        unsigned char buf[PLI_IMPI_CMD_METHOD];
+        put_out(peer, buf, pli_impi_cmd_put_method(buf, (uint32_t)m, 0));
         if (m == PLI_IMPI_AUTH_NONE) {
             pli_srv_log(PLI_SRV_WARN, "%s: admitted without authentication", peer->name);
         }
@@ -200,10 +287,98 @@ void pli_srv_job_on_key(struct pli_srv_job *job, struct pli_srv_peer *peer, uint
     pli_srv_job_peer_go(peer, P_RANK);
 }
 
+// It has a rank, and its labels come.
+static void seat(struct pli_srv_job *job, struct pli_srv_peer *peer, int rank)
+{
+    job->slot[rank] = peer;
+    peer->rank = rank;
+    peer->has_stream = true;
+    pli_srv_job_peer_go(peer, P_LABELS);
+    job->n_joined++;
+    tell_joined(job);
+    if (job->n_joined == job->conf->n_client) {
+        job_go(job, J_COLLATE);
+        for (struct pli_srv_peer *p = job->peer; p != NULL; p = p->next) {
+            if (is_pending(p) && !job->conf->has_token) { // with one it is told so when it joins
+                pli_srv_job_on_violation(job, p, "came too late, all clients have joined");
+            }
+        }
+        // labels and DONEs that came before the last client are in the collation already
+    }
+}
+
+static void refuse(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *sentence)
+{
+    put_text(peer, PLI_IMPI_CMD_OVER, sentence);
+    pli_srv_log(PLI_SRV_INFO, "%s is refused: %s", peer->name, sentence);
+    (void)job;
+    pli_srv_job_peer_drop(peer);
+}
+
+void pli_srv_job_on_join(struct pli_srv_job *job, struct pli_srv_peer *peer,
+                         const struct pli_impi_cmd *cmd)
+{
+    char why[200];
+    int n = job->conf->n_client, rank = cmd->value;
+    if (cmd->version != PLI_IMPI_JOIN_VERSION) {
+        snprintf(why, sizeof why,
+                 "the server joins worlds by version %d and this client by version %u; install "
+                 "the same Pliant MPI on both sides",
+                 PLI_IMPI_JOIN_VERSION, cmd->version);
+        refuse(job, peer, why);
+        return;
+    }
+    // the process that hosts the world is client 0, whoever comes first
+    for (rank = rank >= 0 ? rank : job->conf->is_hosted; cmd->value < 0 && rank < n; rank++) {
+        if (job->slot[rank] == NULL) {
+            break;
+        }
+    }
+    if (rank >= n || job->slot[rank] != NULL) {
+        snprintf(why, sizeof why,
+                 cmd->value < 0 ? "the world has its %d clients already"
+                                : "the world has client %2$d of %1$d already",
+                 n, cmd->value);
+        refuse(job, peer, why);
+        return;
+    }
+    peer->has_joined = true;
+    snprintf(peer->what, sizeof peer->what, "%.*s", (int)cmd->len, (const char *)cmd->data);
+    seat(job, peer, rank);
+}
+
+void pli_srv_job_on_beat(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *trouble)
+{
+    char text[PLI_IMPI_CMD_TEXT], name[256];
+    if (strcmp(peer->trouble, trouble) == 0) {
+        return;
+    }
+    snprintf(text, sizeof text, "%s: %s", name_in_world(peer, name),
+             trouble[0] != '\0' ? trouble : "its processes run again");
+    snprintf(peer->trouble, sizeof peer->trouble, "%s", trouble);
+    put_all(job, NULL, PLI_IMPI_CMD_SAYS, text);
+}
+
+void pli_srv_job_on_over(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *why)
+{
+    char text[PLI_IMPI_CMD_TEXT], name[256];
+    snprintf(text, sizeof text, "%s: %s", name_in_world(peer, name), why);
+    job->slot[peer->rank] = NULL;
+    pli_srv_job_peer_drop(peer);
+    if (job->state == J_JOIN) {
+        pli_srv_collate_forget(&job->collate, peer->rank);
+        job->n_joined--;
+        tell_joined(job);
+        return;
+    }
+    end_world(job, peer, text);
+}
+
 void pli_srv_job_on_rank(struct pli_srv_job *job, struct pli_srv_peer *peer, int32_t rank)
 {
     int n = job->conf->n_client;
-    peer->n_out += pli_impi_cmd_put_impi(peer->out + peer->n_out, n);
+    unsigned char buf[PLI_IMPI_CMD_WORD];
+    put_out(peer, buf, pli_impi_cmd_put_impi(buf, n));
     bool is_valid = rank >= 0 && rank < n;
     if (!is_valid || job->slot[rank] != NULL) {
         char what[80];
@@ -212,19 +387,7 @@ void pli_srv_job_on_rank(struct pli_srv_job *job, struct pli_srv_peer *peer, int
         pli_srv_job_on_violation(job, peer, what); // it still gets the size, and can see why
         return;
     }
-    job->slot[rank] = peer;
-    peer->rank = rank;
-    peer->has_stream = true;
-    pli_srv_job_peer_go(peer, P_LABELS);
-    if (++job->n_joined == n) {
-        job_go(job, J_COLLATE);
-        for (struct pli_srv_peer *p = job->peer; p != NULL; p = p->next) {
-            if (is_pending(p)) {
-                pli_srv_job_on_violation(job, p, "came too late, all clients have joined");
-            }
-        }
-        // labels and DONEs that came before the last client are in the collation already
-    }
+    seat(job, peer, rank);
 }
 
 static void after_collation(struct pli_srv_job *job, struct pli_srv_peer *peer,
@@ -280,26 +443,34 @@ void pli_srv_job_on_fini(struct pli_srv_job *job, struct pli_srv_peer *peer)
     }
 }
 
-size_t pli_srv_job_output(const struct pli_srv_job *job, const struct pli_srv_peer *peer,
+size_t pli_srv_job_output(const struct pli_srv_job *job, struct pli_srv_peer *peer,
                           const unsigned char **out)
 {
-    if (peer->at_out < peer->n_out) {
+    bool has_out = peer->at_out < peer->n_out;
+    bool has_stream = peer->has_stream && peer->at_stream < job->collate.len;
+    if (has_out && !(peer->writes == W_STREAM && has_stream)) {
+        peer->writes = W_OUT;
         *out = peer->out + peer->at_out;
         return peer->n_out - peer->at_out;
     }
-    if (!peer->has_stream || peer->at_stream == job->collate.len) {
+    if (!has_stream) {
+        peer->writes = W_NONE;
         return 0;
     }
+    peer->writes = W_STREAM;
     *out = job->collate.stream + peer->at_stream;
     return job->collate.len - peer->at_stream;
 }
 
 void pli_srv_job_wrote(struct pli_srv_peer *peer, size_t len)
 {
-    if (peer->at_out < peer->n_out) {
-        peer->at_out += len;
-    } else {
+    if (peer->writes == W_STREAM) {
         peer->at_stream += len;
+        return;
+    }
+    peer->at_out += len;
+    if (peer->at_out == peer->n_out) {
+        peer->at_out = peer->n_out = 0;
     }
 }
 
@@ -326,15 +497,56 @@ static void time_out(struct pli_srv_job *job)
     end(job, PLI_SRV_EXIT_TIMEOUT);
 }
 
+// Ask each client that joined by a token for a sign of life. One that gives none is named, and
+// given up after silence_s.
+static void beat(struct pli_srv_job *job)
+{
+    enum { QUIET_MS = 4000 };
+    for (int r = 0; r < job->conf->n_client && job->state == J_RUN; r++) {
+        struct pli_srv_peer *p = job->slot[r];
+        char text[PLI_IMPI_CMD_TEXT], name[256];
+        if (p == NULL || !p->has_joined) {
+            continue;
+        }
+        put_text(p, PLI_IMPI_CMD_BEAT, "");
+        uint64_t ms = job->now_ms - p->heard_ms;
+        if (ms > 1000 * (uint64_t)job->conf->silence_s) {
+            snprintf(text, sizeof text, "%s has not answered for %d s", name_in_world(p, name),
+                     job->conf->silence_s);
+            end_world(job, NULL, text);
+        } else if ((ms > QUIET_MS) != p->is_silent) {
+            p->is_silent = !p->is_silent;
+            snprintf(text, sizeof text,
+                     p->is_silent ? "%s does not answer; is its agent stopped? The job ends "
+                                    "after %d s without an answer (IMPI_SILENCE)"
+                                  : "%s answers again",
+                     name_in_world(p, name), job->conf->silence_s);
+            put_all(job, p, PLI_IMPI_CMD_SAYS, text);
+        }
+    }
+}
+
 int pli_srv_job_tick(struct pli_srv_job *job, uint64_t now_ms)
 {
+    enum { BEAT_MS = 1000 };
     uint64_t next = 0;
+    job->now_ms = now_ms;
+    if (job->conf->has_token && job->state == J_RUN) {
+        if (now_ms >= job->beat_ms) {
+            job->beat_ms = now_ms + BEAT_MS;
+            beat(job);
+            if (job->state == J_OVER) {
+                return 0;
+            }
+        }
+        next = job->beat_ms;
+    }
     if (job->deadline_ms != 0 && (job->state == J_JOIN || job->state == J_COLLATE)) {
         if (now_ms >= job->deadline_ms) {
             time_out(job);
             return 0;
         }
-        next = job->deadline_ms;
+        next = sooner(next, job->deadline_ms);
     }
     for (struct pli_srv_peer *p = job->peer; p != NULL; p = p->next) {
         if (!is_pending(p)) {
@@ -356,7 +568,7 @@ bool pli_srv_job_is_open(const struct pli_srv_peer *peer)
 
 bool pli_srv_job_wants_more(const struct pli_srv_job *job)
 {
-    return job->state == J_JOIN;
+    return job->state == J_JOIN || (job->conf->has_token && job->state != J_OVER);
 }
 
 bool pli_srv_job_is_over(const struct pli_srv_job *job, enum pli_srv_exit *exit_out)

@@ -40,7 +40,7 @@ void pli_srv_job_input(struct pli_srv_job *job, struct pli_srv_peer *peer, const
 void pli_srv_job_lost(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *why);
 
 // Bytes to be written to the peer, and that `len` of them were.
-size_t pli_srv_job_output(const struct pli_srv_job *job, const struct pli_srv_peer *peer,
+size_t pli_srv_job_output(const struct pli_srv_job *job, struct pli_srv_peer *peer,
                           const unsigned char **out);
 void pli_srv_job_wrote(struct pli_srv_peer *peer, size_t len);
 
@@ -50,6 +50,9 @@ int pli_srv_job_tick(struct pli_srv_job *job, uint64_t now_ms);
 // How a connection stands: whether its bytes still matter, or only what is to be written.
 bool pli_srv_job_is_open(const struct pli_srv_peer *peer);
 void pli_srv_job_reap(struct pli_srv_job *job, struct pli_srv_peer *peer);
+
+// The server was asked to end: the clients are told why.
+void pli_srv_job_stop(struct pli_srv_job *job, const char *why);
 
 bool pli_srv_job_wants_more(const struct pli_srv_job *job); // new connections
 bool pli_srv_job_is_over(const struct pli_srv_job *job, enum pli_srv_exit *exit_out);

@@ -70,10 +70,10 @@ static bool is_expected(const struct pli_srv_peer *peer, uint32_t cmd)
     case P_AUTH:
         return cmd == PLI_IMPI_CMD_AUTH;
     case P_RANK:
-        return cmd == PLI_IMPI_CMD_IMPI;
+        return cmd == PLI_IMPI_CMD_IMPI || cmd == PLI_IMPI_CMD_JOIN;
     case P_LABELS:
     case P_RUN:
-        return cmd != PLI_IMPI_CMD_AUTH && cmd != PLI_IMPI_CMD_IMPI;
+        return cmd != PLI_IMPI_CMD_AUTH && cmd != PLI_IMPI_CMD_IMPI && cmd != PLI_IMPI_CMD_JOIN;
     default:
         return false;
     }
@@ -105,6 +105,42 @@ static void handle_command(struct pli_srv_job *job, struct pli_srv_peer *peer,
     }
 }
 
+static void begin_body(struct pli_srv_peer *peer, const struct pli_impi_cmd_head *head)
+{
+    peer->has_body = true;
+    peer->body_cmd = head->cmd;
+    pli_impi_body_begin(&peer->body, head->len);
+    peer->n_small = 0;
+}
+
+// A command of a client that joins, or has joined, by a token.
+static bool is_text(const struct pli_srv_peer *peer, uint32_t cmd)
+{
+    return cmd == PLI_IMPI_CMD_JOIN ||
+           (peer->has_joined && (cmd == PLI_IMPI_CMD_BEAT || cmd == PLI_IMPI_CMD_OVER));
+}
+
+static void handle_text(struct pli_srv_job *job, struct pli_srv_peer *peer, uint32_t kind,
+                        const unsigned char *data, size_t len)
+{
+    struct pli_impi_cmd_head head = { kind, (uint32_t)len };
+    struct pli_impi_cmd cmd = { 0 };
+    char text[PLI_IMPI_CMD_TEXT + 16];
+    (void)pli_impi_cmd_get_client(&head, data, &cmd); // its length was checked
+    snprintf(text, sizeof text, "%.*s", (int)cmd.len, cmd.len > 0 ? (const char *)cmd.data : "");
+    for (char *c = text; *c != '\0'; c++) {
+        *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c; // it is printed elsewhere
+    }
+    if (kind == PLI_IMPI_CMD_JOIN) {
+        cmd.data = (const unsigned char *)text;
+        pli_srv_job_on_join(job, peer, &cmd);
+    } else if (kind == PLI_IMPI_CMD_BEAT) {
+        pli_srv_job_on_beat(job, peer, text);
+    } else {
+        pli_srv_job_on_over(job, peer, text);
+    }
+}
+
 // A head is complete: see what follows it.
 static void begin(struct pli_srv_job *job, struct pli_srv_peer *peer)
 {
@@ -126,9 +162,18 @@ static void begin(struct pli_srv_job *job, struct pli_srv_peer *peer)
         } else if (head.len - 4 > (size_t)job->conf->limit_mib << 20) {
             pli_srv_job_on_violation(job, peer, "sent a label above the limit (see -limit)");
         } else {
-            peer->has_body = true;
-            pli_impi_body_begin(&peer->body, head.len);
+            begin_body(peer, &head);
+        }
+        return;
+    }
+    if (is_text(peer, head.cmd)) {
+        if (head.len > PLI_IMPI_CMD_TEXT + 8 || (head.cmd == PLI_IMPI_CMD_JOIN && head.len < 8)) {
+            pli_srv_job_on_violation(job, peer, "sent JOIN, BEAT or OVER of a wrong length");
+        } else if (head.len == 0) {
             peer->n_small = 0;
+            handle_text(job, peer, head.cmd, NULL, 0);
+        } else {
+            begin_body(peer, &head);
         }
         return;
     }
@@ -147,7 +192,7 @@ static void begin(struct pli_srv_job *job, struct pli_srv_peer *peer)
     }
 }
 
-// Bytes of a COLL payload.
+// Bytes of a payload.
 static size_t take_body(struct pli_srv_job *job, struct pli_srv_peer *peer, const unsigned char *p,
                         size_t len)
 {
@@ -159,6 +204,12 @@ static size_t take_body(struct pli_srv_job *job, struct pli_srv_peer *peer, cons
         struct pli_impi_cmd_head head = { PLI_IMPI_CMD_COLL, (uint32_t)peer->body.want };
         struct pli_impi_cmd cmd = { 0 };
         unsigned char *data = pli_impi_body_release(&peer->body);
+        if (peer->body_cmd != PLI_IMPI_CMD_COLL) {
+            peer->has_body = false;
+            handle_text(job, peer, peer->body_cmd, data, head.len);
+            free(data);
+            return n;
+        }
         (void)pli_impi_cmd_get_client(&head, data, &cmd); // has its label, see begin
         memmove(data, cmd.data, cmd.len);
         peer->has_body = false;
@@ -194,6 +245,7 @@ static size_t take_small(struct pli_srv_job *job, struct pli_srv_peer *peer, con
 void pli_srv_job_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer,
                             const unsigned char *p, size_t len)
 {
+    peer->heard_ms = job->now_ms;
     while (len > 0 && peer->state != P_CLOSED) {
         size_t n;
         if (peer->skip > 0) {

@@ -6,6 +6,7 @@
 #include "server/srv_collate.h"
 #include "server/srv_job.h"
 #include "wire/impi_body.h"
+#include "wire/impi_cmd_wire.h"
 
 enum peer_state {
     P_AUTH,   // AUTH is awaited
@@ -24,14 +25,21 @@ struct pli_srv_peer {
     uint64_t deadline_ms;    // to have joined
     unsigned char small[16]; // a head and a word, or a key
     size_t n_small;
-    struct pli_impi_body body; // a COLL payload
-    bool has_body;             // the payload is being read into body
-    unsigned n_odd;            // unknown but harmless commands so far
-    uint32_t skip;             // bytes of an unknown command still to come
-    unsigned char out[24];     // what only this peer is sent: method and size
-    size_t n_out, at_out;
-    size_t at_stream; // its place in the common stream
-    bool has_stream;  // joined: the common stream follows `out`
+    struct pli_impi_body body; // a payload of COLL, JOIN, BEAT or OVER
+    uint32_t body_cmd;
+    bool has_body;      // the payload is being read into body
+    unsigned n_odd;     // unknown but harmless commands so far
+    uint32_t skip;      // bytes of an unknown command still to come
+    unsigned char *out; // what only this peer is sent: method and size, later sentences
+    size_t n_out, at_out, cap_out;
+    enum { W_NONE, W_OUT, W_STREAM } writes; // what was begun is finished before the other
+    bool has_joined;                         // by JOIN
+    bool is_silent;                          // the others were told that it does not answer
+    uint64_t heard_ms;
+    char what[160];    // what it is, in its own words
+    char trouble[160]; // what is wrong with it, in its own words
+    size_t at_stream;  // its place in the common stream
+    bool has_stream;   // joined: the common stream follows `out`
     struct pli_srv_peer *next;
 };
 
@@ -45,6 +53,7 @@ struct pli_srv_job {
     struct pli_srv_peer *slot[PLI_IMPI_MAX_CLIENT]; // joined, by rank
     int n_joined, n_finished, n_lost;
     uint64_t deadline_ms; // for startup; 0 is none
+    uint64_t now_ms, beat_ms;
     struct pli_srv_collate collate;
 };
 
@@ -60,6 +69,10 @@ const char *pli_srv_job_peer_name(const struct pli_srv_peer *peer);
 void pli_srv_job_on_auth(struct pli_srv_job *job, struct pli_srv_peer *peer, uint32_t mask);
 void pli_srv_job_on_key(struct pli_srv_job *job, struct pli_srv_peer *peer, uint64_t key);
 void pli_srv_job_on_rank(struct pli_srv_job *job, struct pli_srv_peer *peer, int32_t rank);
+void pli_srv_job_on_join(struct pli_srv_job *job, struct pli_srv_peer *peer,
+                         const struct pli_impi_cmd *cmd);
+void pli_srv_job_on_beat(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *trouble);
+void pli_srv_job_on_over(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *why);
 void pli_srv_job_on_label(struct pli_srv_job *job, struct pli_srv_peer *peer, uint32_t label,
                           unsigned char *data, size_t len); // takes data over
 void pli_srv_job_on_done(struct pli_srv_job *job, struct pli_srv_peer *peer);

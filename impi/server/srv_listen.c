@@ -104,6 +104,15 @@ enum pli_impi_err pli_srv_listen_open(const struct pli_srv_conf *conf, int *fd_o
     } else {
         pli_srv_listen_text((struct sockaddr *)&addr, text_out);
     }
+    if (conf->has_token) { // the token holds the address
+        struct pli_impi_token token = conf->token;
+        char *colon = strrchr(text_out, ':');
+        bool is_v6 = text_out[0] == '[';
+        snprintf(token.host, sizeof token.host, "%.*s", (int)(colon - text_out) - 2 * is_v6,
+                 text_out + is_v6);
+        token.port = port;
+        pli_impi_token_put(&token, text_out);
+    }
     *fd_out = fd;
     return PLI_IMPI_OK;
 }

@@ -9,6 +9,7 @@
 #include "wire/impi_cmd_wire.h"
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -39,6 +40,13 @@ struct loop {
     int n_conn;
     unsigned char buf[READ_SIZE];
 };
+
+static volatile sig_atomic_t is_told_to_end;
+
+void pli_srv_loop_stop(int sig)
+{
+    is_told_to_end = sig;
+}
 
 static uint64_t clock_ms(void)
 {
@@ -196,6 +204,9 @@ static void turn(struct loop *l)
             wait = sooner(wait, c->close_ms > l->now ? (int)(c->close_ms - l->now) : 0);
         }
     }
+    if (l->conf->has_token) { // a signal may have come just before
+        wait = sooner(wait, 1000);
+    }
     bool accepts = l->listen_fd >= 0 && l->now >= l->accept_ms;
     if (l->listen_fd >= 0 && !accepts) {
         wait = sooner(wait, (int)(l->accept_ms - l->now));
@@ -220,6 +231,23 @@ static void turn(struct loop *l)
     free_closed(l);
 }
 
+// Clients that were told why the job ends close their side: one that is closed here before it has
+// read that may never do so.
+static void linger(struct loop *l)
+{
+    uint64_t until = clock_ms() + LINGER_MS;
+    for (int i = 0; i < l->n_conn; i++) {
+        struct conn *c = &l->conn[i];
+        struct pollfd p = { .fd = c->s.fd, .events = POLLIN };
+        shutdown(c->s.fd, SHUT_WR);
+        uint64_t now = clock_ms();
+        while (l->conf->has_token && now < until && poll(&p, 1, (int)(until - now)) == 1 &&
+               read(c->s.fd, l->buf, sizeof l->buf) > 0) {
+            now = clock_ms();
+        }
+    }
+}
+
 enum pli_srv_exit pli_srv_loop_run(const struct pli_srv_conf *conf, int listen_fd)
 {
     enum pli_srv_exit code = PLI_SRV_EXIT_START;
@@ -233,10 +261,14 @@ enum pli_srv_exit pli_srv_loop_run(const struct pli_srv_conf *conf, int listen_f
     if (pli_srv_job_create(conf, l->now, &l->job) == PLI_IMPI_OK) {
         while (!pli_srv_job_is_over(l->job, &code)) {
             turn(l);
+            if (is_told_to_end != 0 && conf->stop_text != NULL) {
+                pli_srv_job_stop(l->job, conf->stop_text);
+            }
         }
         for (int i = 0; i < l->n_conn; i++) {
             write_conn(l, &l->conn[i]); // what a refused client was still to read
         }
+        linger(l);
     }
     while (l->n_conn > 0) {
         close_conn(l, l->n_conn - 1);

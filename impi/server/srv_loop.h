@@ -11,4 +11,8 @@ struct pli_srv_conf;
 // program's exit code. Context: one thread; blocks until the job is over.
 enum pli_srv_exit pli_srv_loop_run(const struct pli_srv_conf *conf, int listen_fd);
 
+// The handler of a signal that ends the server. The clients of a world that was joined by a token
+// are told conf->stop_text.
+void pli_srv_loop_stop(int sig);
+
 #endif

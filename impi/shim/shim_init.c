@@ -81,7 +81,7 @@ _Noreturn void pli_shim_die(const char *line)
 // The native library is up: join the job if there is one to join.
 static int join(void)
 {
-    if (getenv("IMPI_SERVER") == NULL) {
+    if (getenv("IMPI_SERVER") == NULL && getenv("IMPI_TOKEN") == NULL) {
         return MPI_SUCCESS;
     }
     (void)PMPI_Comm_rank(MPI_COMM_WORLD, &pli_shim.me);

@@ -2,6 +2,7 @@
 // Commands between an IMPI client and the server: encoding and decoding.
 #include "wire/impi_cmd_wire.h"
 #include "wire/impi_byte.h"
+#include <string.h>
 
 enum pli_impi_err pli_impi_cmd_get_head(const unsigned char *p, size_t len,
                                         struct pli_impi_cmd_head *out)
@@ -48,6 +49,21 @@ enum pli_impi_err pli_impi_cmd_get_client(const struct pli_impi_cmd_head *head,
             return PLI_IMPI_ERR_PROTO;
         }
         break;
+    case PLI_IMPI_CMD_JOIN:
+        if (head->len < 8) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd.version = pli_impi_byte_get32(payload);
+        cmd.value = (int32_t)pli_impi_byte_get32(payload + 4);
+        cmd.data = payload + 8;
+        cmd.len = head->len - 8;
+        break;
+    case PLI_IMPI_CMD_BEAT:
+    case PLI_IMPI_CMD_SAYS:
+    case PLI_IMPI_CMD_OVER:
+        cmd.data = payload;
+        cmd.len = head->len;
+        break;
     default:
         break;
     }
@@ -83,6 +99,21 @@ enum pli_impi_err pli_impi_cmd_get_server(const struct pli_impi_cmd_head *head,
     case PLI_IMPI_CMD_AUTH:
     case PLI_IMPI_CMD_FINI:
         return PLI_IMPI_ERR_PROTO; // a server never sends these
+    case PLI_IMPI_CMD_JOIN:
+        if (head->len < 16) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd.version = pli_impi_byte_get32(payload);
+        cmd.value = (int32_t)pli_impi_byte_get32(payload + 4);
+        cmd.size = (int32_t)pli_impi_byte_get32(payload + 8);
+        cmd.n_joined = (int32_t)pli_impi_byte_get32(payload + 12);
+        break;
+    case PLI_IMPI_CMD_BEAT:
+    case PLI_IMPI_CMD_SAYS:
+    case PLI_IMPI_CMD_OVER:
+        cmd.data = payload;
+        cmd.len = head->len;
+        break;
     default:
         break;
     }
@@ -173,4 +204,38 @@ size_t pli_impi_cmd_put_fini(unsigned char p[PLI_IMPI_CMD_HEAD])
 {
     put_head(p, PLI_IMPI_CMD_FINI, 0);
     return PLI_IMPI_CMD_HEAD;
+}
+
+static size_t put_tail(unsigned char *p, const char *text)
+{
+    size_t len = strnlen(text, PLI_IMPI_CMD_TEXT);
+    memcpy(p, text, len);
+    return len;
+}
+
+size_t pli_impi_cmd_put_join(unsigned char p[PLI_IMPI_CMD_TEXT_CAP], int32_t rank, const char *name)
+{
+    size_t len = put_tail(p + PLI_IMPI_CMD_HEAD + 8, name);
+    put_head(p, PLI_IMPI_CMD_JOIN, 8 + len);
+    pli_impi_byte_put32(p + PLI_IMPI_CMD_HEAD, PLI_IMPI_JOIN_VERSION);
+    pli_impi_byte_put32(p + PLI_IMPI_CMD_HEAD + 4, (uint32_t)rank);
+    return PLI_IMPI_CMD_HEAD + 8 + len;
+}
+
+size_t pli_impi_cmd_put_joined(unsigned char p[PLI_IMPI_CMD_JOINED], int32_t rank, int32_t size,
+                               int32_t n_joined)
+{
+    put_head(p, PLI_IMPI_CMD_JOIN, 16);
+    pli_impi_byte_put32(p + PLI_IMPI_CMD_HEAD, PLI_IMPI_JOIN_VERSION);
+    pli_impi_byte_put32(p + PLI_IMPI_CMD_HEAD + 4, (uint32_t)rank);
+    pli_impi_byte_put32(p + PLI_IMPI_CMD_HEAD + 8, (uint32_t)size);
+    pli_impi_byte_put32(p + PLI_IMPI_CMD_HEAD + 12, (uint32_t)n_joined);
+    return PLI_IMPI_CMD_JOINED;
+}
+
+size_t pli_impi_cmd_put_text(unsigned char p[PLI_IMPI_CMD_TEXT_CAP], uint32_t cmd, const char *text)
+{
+    size_t len = put_tail(p + PLI_IMPI_CMD_HEAD, text);
+    put_head(p, cmd, len);
+    return PLI_IMPI_CMD_HEAD + len;
 }

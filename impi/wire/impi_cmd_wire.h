@@ -24,6 +24,11 @@ enum pli_impi_cmd_kind { // the ASCII letters of the name
     PLI_IMPI_CMD_COLL = 0x434F4C4C,
     PLI_IMPI_CMD_DONE = 0x444F4E45,
     PLI_IMPI_CMD_FINI = 0x46494E49,
+    // in a world that is joined by a token, and no part of IMPI 0.0:
+    PLI_IMPI_CMD_JOIN = 0x4A4F494E, // in place of IMPI
+    PLI_IMPI_CMD_BEAT = 0x42454154, // each second, both ways: a client adds what is wrong with it
+    PLI_IMPI_CMD_SAYS = 0x53415953, // from the server: a sentence for the user
+    PLI_IMPI_CMD_OVER = 0x4F564552, // both ways: the job ends, and the sentence that says why
 };
 
 enum pli_impi_auth { // a method; bit 1 << method in a mask
@@ -34,12 +39,17 @@ enum pli_impi_auth { // a method; bit 1 << method in a mask
 
 enum { // lengths on the wire, in bytes
     PLI_IMPI_CMD_HEAD = 8,
-    PLI_IMPI_CMD_WORD = 12,        // a head and one Int4: AUTH, IMPI
-    PLI_IMPI_CMD_METHOD = 8,       // the server's choice
-    PLI_IMPI_CMD_KEY = 8,          // the client's key
-    PLI_IMPI_CMD_COLL_HEAD = 12,   // head and label, client to server
-    PLI_IMPI_CMD_COLLALL_HEAD = 16 // head, label and mask, server to client
+    PLI_IMPI_CMD_WORD = 12,         // a head and one Int4: AUTH, IMPI
+    PLI_IMPI_CMD_METHOD = 8,        // the server's choice
+    PLI_IMPI_CMD_KEY = 8,           // the client's key
+    PLI_IMPI_CMD_COLL_HEAD = 12,    // head and label, client to server
+    PLI_IMPI_CMD_COLLALL_HEAD = 16, // head, label and mask, server to client
+    PLI_IMPI_CMD_JOINED = 24,       // head, version, rank, size, clients that have joined
+    PLI_IMPI_CMD_TEXT = 500,        // the most bytes of a name or a sentence
+    PLI_IMPI_CMD_TEXT_CAP = PLI_IMPI_CMD_HEAD + 8 + PLI_IMPI_CMD_TEXT
 };
+
+enum { PLI_IMPI_JOIN_VERSION = 1, PLI_IMPI_RANK_ANY = -1 };
 
 struct pli_impi_cmd_head {
     uint32_t cmd; // may be unknown: skip len bytes then
@@ -49,11 +59,13 @@ struct pli_impi_cmd_head {
 // A decoded command. Which fields count depends on cmd; the others are zero.
 struct pli_impi_cmd {
     uint32_t cmd;
-    int32_t value;             // IMPI: rank from a client, size from the server
+    int32_t value;             // IMPI: rank from a client, size from the server; JOIN: the rank
+    uint32_t version;          // JOIN
+    int32_t size, n_joined;    // JOIN from the server
     uint32_t mask;             // AUTH: methods offered. COLL from the server: who contributed
     uint32_t label;            // COLL
-    const unsigned char *data; // COLL: points into the payload that was given
-    size_t len;                // COLL: bytes at data
+    const unsigned char *data; // COLL, and the text of the others: points into the payload
+    size_t len;                // bytes at data
 };
 
 // Read a head. PLI_IMPI_AGAIN: fewer than 8 bytes. ERR_PROTO: negative length.
@@ -84,5 +96,13 @@ size_t pli_impi_cmd_put_collall(unsigned char p[PLI_IMPI_CMD_COLLALL_HEAD], uint
                                 uint32_t mask, size_t len);
 size_t pli_impi_cmd_put_done(unsigned char p[PLI_IMPI_CMD_HEAD]);
 size_t pli_impi_cmd_put_fini(unsigned char p[PLI_IMPI_CMD_HEAD]);
+// From a client: its rank, or RANK_ANY, and what it is in words. From the server: how it stands.
+size_t pli_impi_cmd_put_join(unsigned char p[PLI_IMPI_CMD_TEXT_CAP], int32_t rank,
+                             const char *name);
+size_t pli_impi_cmd_put_joined(unsigned char p[PLI_IMPI_CMD_JOINED], int32_t rank, int32_t size,
+                               int32_t n_joined);
+// BEAT, SAYS or OVER. A text that is too long is cut.
+size_t pli_impi_cmd_put_text(unsigned char p[PLI_IMPI_CMD_TEXT_CAP], uint32_t cmd,
+                             const char *text);
 
 #endif

@@ -86,6 +86,7 @@ struct pli_launcher {
     struct pli_control_state *control;
     struct pli_deadlock_state *deadlock;
     struct pli_impi_agent_state *impi_agent;
+    struct pli_world_server_state *world_server;
     struct pli_launch_state *launch;
     struct pli_leave_state *leave;
     struct pli_listener_state *listener;

@@ -10,6 +10,7 @@
 #include "launcher/job/psets.h"
 #include "launcher/job/upc_groups.h"
 #include "mpiexec_options.h"
+#include "wire/impi_token.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -203,6 +204,44 @@ static void take_impi(struct pli_option_use *use)
     set_impi(job_of(use), use->name, use->text);
 }
 
+static void take_host_world(struct pli_option_use *use)
+{
+    job_of(use)->opt.host_world = use->text == NULL || use->text[0] == '\0' ? 2 : (int)use->number;
+}
+
+static void set_token(struct pli_job *job, const char *name, const char *text)
+{
+    static struct pli_impi_token token;
+    static char where[PLI_IMPI_TOKEN_WHERE];
+    const char *why = pli_impi_token_get(text, &token);
+    if (why != NULL) {
+        pli_say_bad("%s: the token %s", name, why);
+    }
+    pli_impi_token_where(&token, where);
+    setenv("IMPI_TOKEN", text, 1);
+    job->opt.impi_server = where;
+    job->opt.joins_world = true;
+}
+
+static void take_join(struct pli_option_use *use)
+{
+    char line[PLI_IMPI_TOKEN_TEXT] = "";
+    char *word = (char *)(uintptr_t)use->text;
+    if (strchr(word, '/') == NULL) {
+        snprintf(line, sizeof line, "%s", word);
+        memset(word, 'x', strlen(word)); // others can read the words of a process
+    } else {
+        FILE *f = fopen(word, "re");
+        if (f == NULL || fgets(line, sizeof line, f) == NULL) {
+            pli_say_bad("--join: cannot read a token from %s: %s", word,
+                        f == NULL ? strerror(errno) : "it is empty");
+        }
+        fclose(f);
+        line[strcspn(line, " \t\r\n")] = '\0';
+    }
+    set_token(job_of(use), "--join", line);
+}
+
 static void take_impi_rank(struct pli_option_use *use)
 {
     job_of(use)->opt.impi_rank = (uint32_t)use->number;
@@ -379,8 +418,10 @@ static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
     [PLI_MPIEXEC_PROFILE] = take_profile,
     [PLI_MPIEXEC_HOSTS] = take_hosts,
     [PLI_MPIEXEC_IGNORE] = take_ignore,
+    [PLI_MPIEXEC_HOST_WORLD] = take_host_world,
     [PLI_MPIEXEC_IMPI] = take_impi,
     [PLI_MPIEXEC_IMPI_RANK] = take_impi_rank,
+    [PLI_MPIEXEC_JOIN] = take_join,
     [PLI_MPIEXEC_LAUNCHER] = take_launcher,
     [PLI_MPIEXEC_LAUNCHER_EXEC] = take_launcher_exec,
     [PLI_MPIEXEC_MAP] = take_map,
@@ -464,6 +505,27 @@ static void read_impi(struct pli_job *job)
 {
     struct pli_options *o = &job->opt;
     const char *server = getenv("IMPI_SERVER"), *client = getenv("IMPI_CLIENT");
+    const char *token = getenv("IMPI_TOKEN");
+    if (o->host_world > 0 && (o->impi_server != NULL || o->has_impi_rank)) {
+        pli_say_bad("--host-world and %s exclude each other: a job has one world",
+                    o->joins_world ? "--join" : "--impi");
+    }
+    if (o->joins_world && o->has_impi_rank) {
+        pli_say_bad("--join and --impi-rank exclude each other: jobs that join are numbered as "
+                    "they arrive");
+    }
+    if (o->host_world > 0 && !o->is_dry) {
+        o->impi_server = "the world that is hosted here";
+    } else if (o->impi_server == NULL && token != NULL && token[0] != '\0') {
+        set_token(job, "IMPI_TOKEN", token);
+    }
+    if (o->impi_server != NULL && (o->joins_world || o->host_world > 0)) {
+        if (o->elastic_max > 0) {
+            pli_say_bad("--elastic and %s exclude each other: a world keeps its size",
+                        o->joins_world ? "--join" : "--host-world");
+        }
+        return;
+    }
     if (o->impi_server == NULL && !o->has_impi_rank && server != NULL && server[0] != '\0') {
         set_impi(job, "IMPI_SERVER", server);
     }

@@ -74,9 +74,10 @@ static bool is_listed(const char *var, const char *list)
 // What another mpiexec told us is not for our ranks.
 static bool is_own(const char *var)
 {
-    static const char *const others[] = { "IMPI_SERVER",    "IMPI_CLIENT",    "PMI_FD",
-                                          "PMI_PORT",       "PMIX_NAMESPACE", "PMIX_RANK",
-                                          "PLI_TRACE_MODE", "PLI_TOOLS",      "PLI_CHECK" };
+    static const char *const others[] = { "IMPI_SERVER", "IMPI_CLIENT",    "IMPI_TOKEN",
+                                          "PMI_FD",      "PMI_PORT",       "PMIX_NAMESPACE",
+                                          "PMIX_RANK",   "PLI_TRACE_MODE", "PLI_TOOLS",
+                                          "PLI_CHECK" };
     for (int i = 0; i < N_OWN; i++) {
         const char *name = i < OWN_NUMBERS ? own_names[i] : numbers[i - OWN_NUMBERS].name;
         if (is_named(var, name, strlen(name))) {

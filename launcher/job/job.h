@@ -130,6 +130,11 @@ struct pli_options {
     const char *impi_server; // where the clients of an IMPI job meet; NULL: this is no part of one
     uint32_t impi_rank;      // which client this is, where has_impi_rank
     bool has_impi_rank;
+    bool joins_world;          // by a token, which is in the environment
+    int host_world;            // clients of the world that this job hosts; 0: it hosts none
+    int world_port;            // of its server; 0: any
+    const char *world_address; // for the token; NULL: found out
+    const char *token_file;    // the token is written there; NULL: printed
 };
 
 // One process that mpiexec starts: one rank, or several with --ranks-per-proc. A UPC group that is

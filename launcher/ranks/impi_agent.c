@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,13 +28,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { LEAVE_MS = 1000 }; // to tell the other clients why
+
 static void agent_fire(struct pli_watch *w, uint32_t events);
 static void control_fire(struct pli_watch *w, uint32_t events);
 static void said_fire(struct pli_watch *w, uint32_t events);
 
 static _Noreturn void become_agent(struct pli_job *job, char **argv, int control, pid_t parent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // the agent tells the other clients before it ends
     if (getppid() != parent) {
         _exit(1); // mpiexec died before the line above
     }
@@ -48,8 +51,10 @@ static _Noreturn void become_agent(struct pli_job *job, char **argv, int control
     sigprocmask(SIG_SETMASK, &none, NULL);
     char rank[16];
     snprintf(rank, sizeof rank, "%u", job->opt.impi_rank);
-    setenv("IMPI_SERVER", job->opt.impi_server, 1); // where agents of all MPIs look
-    setenv("IMPI_CLIENT", rank, 1);
+    if (getenv("IMPI_TOKEN") == NULL) {
+        setenv("IMPI_SERVER", job->opt.impi_server, 1); // where agents of all MPIs look
+        setenv("IMPI_CLIENT", rank, 1);
+    }
     struct pli_native_agent_conf conf = { .server = job->opt.impi_server,
                                           .client = job->opt.impi_rank,
                                           .host = job->here,
@@ -183,6 +188,11 @@ static void agent_fire(struct pli_watch *w, uint32_t events)
         pli_launcher.role->agent_over();
         return;
     }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == PLI_NATIVE_AGENT_HAS_SAID) {
+        pli_supervisor_fail(1, false);
+        pli_launcher.role->cannot_go_on(1);
+        return;
+    }
     char why[128];
     if (WIFSIGNALED(status)) {
         snprintf(why, sizeof why, "the agent (process %d) was killed by %s", (int)self->pid,
@@ -192,6 +202,19 @@ static void agent_fire(struct pli_watch *w, uint32_t events)
     }
     pli_supervisor_lose(why);
     pli_launcher.role->cannot_go_on(1);
+}
+
+void pli_impi_agent_why(const char *why)
+{
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
+    char text[1 + PLI_NATIVE_AGENT_WHY_TEXT] = { PLI_NATIVE_AGENT_WHY };
+    if (self->pid <= 0 || self->is_over || self->has_why || getenv("IMPI_TOKEN") == NULL) {
+        return;
+    }
+    self->has_why = true;
+    snprintf(text + 1, sizeof text - 1, "%s", why);
+    ssize_t n = send(self->control.fd, text, sizeof text, MSG_NOSIGNAL);
+    (void)n; // it is gone: the other descriptor tells
 }
 
 bool pli_impi_agent_is_up(const struct pli_job *job)
@@ -220,7 +243,7 @@ bool pli_impi_agent_leave(struct pli_job *job)
 void pli_impi_agent_kill(void)
 {
     struct pli_impi_agent_state *self = pli_launcher.impi_agent;
-    if (self->pid > 0 && !self->is_over) {
+    if (self->pid > 0 && !self->is_over && !self->has_why) { // else it ends by itself
         kill(self->pid, SIGKILL);
     }
 }
@@ -229,7 +252,10 @@ void pli_impi_agent_end(void)
 {
     struct pli_impi_agent_state *self = pli_launcher.impi_agent;
     if (self->pid > 0 && !self->is_over) {
-        pli_impi_agent_kill();
+        struct pollfd end = { .fd = self->watch.fd, .events = POLLIN };
+        if (!self->has_why || poll(&end, 1, LEAVE_MS) != 1) {
+            kill(self->pid, SIGKILL);
+        }
         waitpid(self->pid, NULL, 0);
         self->is_over = true;
     }

@@ -30,6 +30,9 @@ bool pli_impi_agent_leave(struct pli_job *job);
 // A message for it from mpiexec. Context: a daemon.
 void pli_impi_agent_tell(char word, const void *data, size_t len);
 
+// The job ends: why, for the other clients. The first reason counts.
+void pli_impi_agent_why(const char *why);
+
 // End it at once; and wait until it is gone.
 void pli_impi_agent_kill(void);
 void pli_impi_agent_end(void);
@@ -40,7 +43,7 @@ struct pli_impi_agent_state {
     struct pli_watch control;
     struct pli_watch said; // its standard error, in a daemon
     pid_t pid;
-    bool is_up, is_told, is_over;
+    bool is_up, is_told, is_over, has_why;
 };
 void pli_impi_agent_init(void); // its first values
 

@@ -126,6 +126,7 @@ static void end_job(uint32_t grace_ms)
     if (!go(S_ENDING)) {
         return;
     }
+    pli_impi_agent_why("its mpiexec has ended the job");
     uint64_t ns = (uint64_t)grace_ms * PLI_MS;
     if (pli_launcher.job->opt.grace >= 0) {
         ns = (uint64_t)(pli_launcher.job->opt.grace * 1e9);
@@ -142,6 +143,7 @@ void pli_supervisor_lose(const char *why)
         return;
     }
     pli_say("%s; the job is ended.", why);
+    pli_impi_agent_why(why);
     self->has_failed = true;
     self->status = self->status != 0 ? self->status : 1;
     end_job(GRACE_FAILED_MS);
@@ -257,6 +259,23 @@ void pli_supervisor_report(const struct pli_rank_failure *c)
     }
 }
 
+// The jobs of the same world are told which rank has ended it.
+static void tell_other_clients(const struct pli_rank_failure *c)
+{
+    char why[160];
+    unsigned rank = pli_launcher.job->base + (c->task != NULL ? pli_task_rank(c->task) : 0);
+    if (c->fault == PLI_FAULT_SIGNAL) {
+        snprintf(why, sizeof why, "rank %u of the world was killed by %s", rank,
+                 pli_failure_text_signal((int)c->number));
+    } else {
+        snprintf(why, sizeof why,
+                 c->fault == PLI_FAULT_ABORT ? "rank %u of the world called MPI_Abort"
+                                             : "rank %u of the world ended without MPI_Finalize",
+                 rank);
+    }
+    pli_impi_agent_why(why);
+}
+
 void pli_supervisor_judge(const struct pli_rank_failure *c)
 {
     struct pli_supervisor_state *self = pli_launcher.supervisor;
@@ -287,6 +306,7 @@ void pli_supervisor_judge(const struct pli_rank_failure *c)
     pli_launcher.ckpt_hooks->failed(c, end || self->is_early);
     if (end) {
         self->spare = c->fault == PLI_FAULT_ABORT ? c->task : NULL;
+        tell_other_clients(c);
         end_job(GRACE_FAILED_MS);
     } else if (c->state == PLI_NODE_RUNNING) {
         pli_launcher.job->node.rows[c->row].abort_code = pli_failure_text_status(c);

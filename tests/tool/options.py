@@ -65,7 +65,7 @@ def check_wrong(table):
         r = tool(table.tool, valued.names[0])
         check(r.returncode == bad and f"{valued.names[0]} needs a value: {valued.names[0]} {valued.value}" in " ".join(r.stderr.split()),
               f"{table.tool} {valued.names[0]}: {r}")
-    number = next((o for o in table.shown() if o.kind == "number"), None)
+    number = next((o for o in table.shown() if o.kind == "number" and "next" in o.forms), None)
     if number is not None:
         low, high = number.args
         r = tool(table.tool, number.names[0], str(int(high) + 1), "x")

@@ -5,6 +5,7 @@
 
 #include "impirun_options.h"
 #include "impirun_part.h"
+#include "wire/impi_token.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_PART = 32, USAGE = 2 };
+enum { MAX_PART = 32, USAGE = 2, NO_NUMBER = -2 };
 
 static volatile sig_atomic_t caught; // the signal that ends the job
 
@@ -80,6 +81,9 @@ static pid_t start(char **part, int client, int out)
     }
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    if (client == NO_NUMBER) {
+        pli_impirun_part_exec(part);
+    }
     if (client < 0) {
         execvp(part[0], part);
         pli_impirun_bad("cannot run %s: %s", part[0], strerror(errno));
@@ -204,6 +208,96 @@ static int be_all(char **argv)
     return wait_for_all(pids, n + 1);
 }
 
+// Start the server of a world, and read the token that it prints.
+static pid_t start_world(int n, char *token, size_t cap)
+{
+    char count[16];
+    int fds[2];
+    snprintf(count, sizeof count, "%d", n);
+    char *argv[] = { (char *)pli_impirun_part_tool("impi-server"), "-server", count, "-token",
+                     NULL };
+    if (pipe(fds) != 0) {
+        pli_impirun_bad("cannot make a pipe: %s", strerror(errno));
+    }
+    pid_t pid = start(argv, -1, fds[1]);
+    close(fds[1]);
+    FILE *from = fdopen(fds[0], "r");
+    if (from == NULL || fgets(token, (int)cap, from) == NULL) {
+        pli_impirun_bad("the server did not start");
+    }
+    token[strcspn(token, "\n")] = '\0';
+    fclose(from); // the server prints nothing else
+    return pid;
+}
+
+static int host_world(int n, char **part)
+{
+    char token[PLI_IMPI_TOKEN_TEXT], count[16];
+    pid_t pids[2];
+    if (part[0] == NULL) {
+        snprintf(count, sizeof count, "%d", n);
+        char *argv[] = { (char *)pli_impirun_part_tool("impi-server"), "-server", count, "-token",
+                         NULL };
+        execv(argv[0], argv);
+        pli_impirun_bad("cannot run %s: %s", argv[0], strerror(errno));
+    }
+    pli_impirun_part_check(part);
+    struct sigaction sa = { .sa_handler = on_signal };
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    pids[1] = start_world(n, token, sizeof token);
+    fprintf(stderr,
+            "impirun: waiting for %d more job%s to join this one; start %s with\n"
+            "    impirun --join %s -n 2 ./program\n",
+            n - 1, n == 2 ? "" : "s", n == 2 ? "it" : "each", token);
+    setenv("IMPI_TOKEN", token, 1);
+    unsetenv("IMPI_SERVER");
+    unsetenv("IMPI_CLIENT");
+    pids[0] = start(part, NO_NUMBER, -1);
+    return wait_for_all(pids, 2);
+}
+
+static void take_host_world(struct pli_option_use *use)
+{
+    char **argv = (char **)use->reader->job;
+    bool has_number = use->text != NULL && use->text[0] != '\0';
+    exit(host_world(has_number ? (int)use->number : 2, argv + 2));
+}
+
+// The words are the token and a part.
+static void take_join(struct pli_option_use *use)
+{
+    char **word = use->rest, line[PLI_IMPI_TOKEN_TEXT] = "";
+    struct pli_impi_token token;
+    if (word[0] == NULL || word[1] == NULL) {
+        pli_impirun_bad("--join needs a token and a command: impirun --join TOKEN -n 2 ./a.out");
+    }
+    if (strchr(word[0], '/') != NULL) {
+        FILE *f = fopen(word[0], "re");
+        if (f == NULL || fgets(line, sizeof line, f) == NULL) {
+            pli_impirun_bad("--join: cannot read a token from %s: %s", word[0],
+                            f == NULL ? strerror(errno) : "it is empty");
+        }
+        fclose(f);
+        line[strcspn(line, " \t\r\n")] = '\0';
+    } else {
+        snprintf(line, sizeof line, "%s", word[0]);
+        memset(word[0], 'x', strlen(word[0])); // others can read the words of a process
+    }
+    const char *why = pli_impi_token_get(line, &token);
+    if (why != NULL) {
+        pli_impirun_bad("--join: the token %s", why);
+    }
+    setenv("IMPI_TOKEN", line, 1);
+    unsetenv("IMPI_SERVER");
+    unsetenv("IMPI_CLIENT");
+    word += strcmp(word[1], "--") == 0 ? 2 : 1;
+    if (word[0] == NULL) {
+        pli_impirun_bad("--join needs a command behind the token");
+    }
+    pli_impirun_part_exec(word);
+}
+
 static void take_server(struct pli_option_use *use)
 {
     be_server(use->reader->job);
@@ -232,21 +326,24 @@ static void take_version(struct pli_option_use *use)
 }
 
 static const pli_option_take_fn take[PLI_IMPIRUN_N_TAKE] = {
-    [PLI_IMPIRUN_CLIENT] = take_client,   [PLI_IMPIRUN_HELP] = take_help,
-    [PLI_IMPIRUN_LOCAL] = take_local,     [PLI_IMPIRUN_SERVER] = take_server,
+    [PLI_IMPIRUN_HOST_WORLD] = take_host_world, [PLI_IMPIRUN_JOIN] = take_join,
+    [PLI_IMPIRUN_CLIENT] = take_client,         [PLI_IMPIRUN_HELP] = take_help,
+    [PLI_IMPIRUN_LOCAL] = take_local,           [PLI_IMPIRUN_SERVER] = take_server,
     [PLI_IMPIRUN_VERSION] = take_version,
 };
 
 int main(int argc, char **argv)
 {
     struct pli_impirun_part_args part = { 0 }; // for options of a part that stand too early
-    struct pli_option_reader r = { .tool = "impirun",
-                                   .table = &pli_impirun_options,
-                                   .take = take,
-                                   .job = argv,
-                                   .part = &part,
-                                   .expected = "; the first word is -server, -client or --local",
-                                   .bad = pli_impirun_bad };
+    struct pli_option_reader r = {
+        .tool = "impirun",
+        .table = &pli_impirun_options,
+        .take = take,
+        .job = argv,
+        .part = &part,
+        .expected = "; the first word is --host-world, --join, -server, -client or --local",
+        .bad = pli_impirun_bad
+    };
     if (argc == 1) {
         pli_options_help(&r, stdout);
         return fflush(stdout) == 0 ? 0 : 1;
@@ -254,6 +351,8 @@ int main(int argc, char **argv)
     if (pli_options_is_option(argv[1])) {
         pli_options_take(&r, argv + 1);
     }
-    pli_impirun_bad("the first word is -server, -client or --local, not '%s'; see impirun --help",
+    pli_impirun_bad("the first word is --host-world, --join, -server, -client or --local, not "
+                    "'%s'; see impirun "
+                    "--help",
                     argv[1]);
 }

@@ -5,6 +5,8 @@
 
 #include "impirun.h"
 #include "impirun_options.h"
+#include "impirun_shim.h"
+#include "launcher/job/foreign_mpi.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -29,7 +31,8 @@ static const struct {
 
 struct part {
     struct pli_impirun_part_args args;
-    char **rest; // what mpiexec is told
+    char **rest;          // what mpiexec is told
+    const char *launcher; // as the user has it; NULL: that of the MPI
 };
 
 // The folder of this program, with a slash; "" where the system does not say.
@@ -54,6 +57,86 @@ const char *pli_impirun_part_tool(const char *name)
     return path; // PATH may have programs of other packages with that name
 }
 
+// The library that makes a program of the other MPI a client.
+static const char *shim_of(const struct part *p)
+{
+    return p->args.shim != NULL ? p->args.shim
+                                : pli_impirun_shim_find(here(), mpis[p->args.mpi].name);
+}
+
+// Whether a word is the mpiexec of some MPI.
+static bool is_launcher(const char *word)
+{
+    static const char *const names[] = { "mpiexec", "mpirun", "orterun", "prterun", "hydra" };
+    const char *slash = strrchr(word, '/'), *name = slash != NULL ? slash + 1 : word;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strncmp(name, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool note_mpi(const char *library, void *arg)
+{
+    const struct pli_foreign_mpi *found = pli_foreign_mpi_find(library);
+    int *mpi = arg;
+    if (strncmp(library, "libmpi_abi.so", 13) == 0) {
+        *mpi = PLIANT;
+    } else if (found != NULL) {
+        *mpi = strncmp(found->mpi, "Open MPI", 8) == 0 ? OPENMPI : MPICH;
+    }
+    return *mpi < 0;
+}
+
+// The MPI of the first word that is the file of a program with one; Pliant MPI if there is none: a
+// script, or a program that loads its MPI later.
+static int mpi_of(char **words)
+{
+    int mpi = -1;
+    for (char **at = words; *at != NULL && strcmp(*at, ":") != 0 && mpi < 0; at++) {
+        char path[MAX_PATH];
+        if ((*at)[0] == '-' || is_launcher(*at)) {
+            continue;
+        }
+        if (strchr(*at, '/') != NULL) {
+            pli_foreign_mpi_each(*at, note_mpi, &mpi);
+            continue;
+        }
+        for (const char *dir = getenv("PATH"); dir != NULL && *dir != '\0' && mpi < 0;) {
+            size_t len = strcspn(dir, ":");
+            snprintf(path, sizeof path, "%.*s/%s", (int)len, dir, *at);
+            pli_foreign_mpi_each(path, note_mpi, &mpi);
+            dir += len + (dir[len] == ':');
+        }
+    }
+    return mpi;
+}
+
+// A part of a world that is joined by a token says which MPI it is of by its launcher, by its
+// program, or by --mpi.
+static void find_mpi(struct part *p)
+{
+    if (getenv("IMPI_TOKEN") == NULL) {
+        return;
+    }
+    bool has_launcher = is_launcher(p->rest[0]);
+    int found = mpi_of(p->rest);
+    if (p->args.mpi == PLIANT && p->args.shim == NULL) {
+        p->args.mpi = found >= 0                                              ? found
+                      : has_launcher && strstr(p->rest[0], "mpich") != NULL   ? MPICH
+                      : has_launcher && strstr(p->rest[0], "openmpi") != NULL ? OPENMPI
+                                                                              : PLIANT;
+    }
+    if (has_launcher) {
+        p->launcher = p->rest[0];
+        p->rest++;
+        if (p->rest[0] == NULL) {
+            pli_impirun_bad("no program is named behind %s", p->launcher);
+        }
+    }
+}
+
 // The options of ours in front of the part; the first word that is none belongs to mpiexec.
 static struct part read_part(char **words)
 {
@@ -69,30 +152,8 @@ static struct part read_part(char **words)
     if (p.rest[0] == NULL) {
         pli_impirun_bad("a part of the command line names no program");
     }
+    find_mpi(&p);
     return p;
-}
-
-// The library that makes a program of the other MPI a client.
-static const char *shim_of(const struct part *p)
-{
-    static const char *const places[] = { "../lib/", "../lib64/" };
-    char *path = NULL;
-    if (p->args.shim != NULL) {
-        return p->args.shim;
-    }
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (asprintf(&path, "%s%slibimpi-%s.so", here(), places[i], mpis[p->args.mpi].name) < 0) {
-            pli_impirun_bad("out of memory");
-        }
-        if (access(path, R_OK) == 0) {
-            return path;
-        }
-    }
-    pli_impirun_bad(
-        "there is no libimpi-%s.so in %s../lib, since %s was not installed when Pliant MPI "
-        "was built. Build it with %s../share/pliant/impi/shim/build.sh mpicc.%s FILE and "
-        "say --shim FILE",
-        mpis[p->args.mpi].name, here(), mpis[p->args.mpi].name, here(), mpis[p->args.mpi].name);
 }
 
 void pli_impirun_part_check(char **words)
@@ -179,8 +240,9 @@ void pli_impirun_part_exec(char **words)
         pli_impirun_bad("out of memory");
     }
     int n = 0;
-    argv[n++] = (char *)(uintptr_t)(p.args.mpi == PLIANT ? pli_impirun_part_tool("mpiexec")
-                                                         : mpis[p.args.mpi].mpiexec);
+    argv[n++] = (char *)(uintptr_t)(p.launcher != NULL     ? p.launcher
+                                    : p.args.mpi == PLIANT ? pli_impirun_part_tool("mpiexec")
+                                                           : mpis[p.args.mpi].mpiexec);
     if (p.args.mpi != PLIANT) {
         n += add_extra(&p, argv + n);
     }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank of a world that jobs join by a token: prints where it is, and then, where it is asked to,
+// takes part in barriers until it is ended.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    int rank, size, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("rank %d of %d sum %d process %d\n", rank, size, sum, (int)getpid());
+    fflush(stdout);
+    for (int i = argc > 1 ? atoi(argv[1]) : 0; i > 0; i--) {
+        usleep(50000);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Worlds that jobs join by a token: who takes part, what a wrong token gets, and what is said when a part dies."""
+import base64
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, check, mark, nothing_left, sanitizer_flags, status
+
+IMPIRUN = os.path.join(BUILD, "bin", "impirun")
+PROGRAM = os.path.join(BUILD, "tests", "bin", "mpi.span_join")
+LIMIT = 120 * SLOW
+LONG = 100000  # barriers: until it is ended
+MARK = mark()
+os.environ.update(MARK)
+for name in ("IMPI_SERVER", "IMPI_CLIENT", "IMPI_AUTH_KEY", "IMPI_AUTH_NONE", "IMPI_TLS", "IMPI_TOKEN"):
+    os.environ.pop(name, None)
+
+
+class Job:
+    """A job in the background; its output is in files, to be read while it runs."""
+
+    def __init__(self, folder, name, *words, env=None):
+        self.path = {k: os.path.join(folder, f"{name}.{k}") for k in ("out", "err")}
+        with open(self.path["out"], "wb") as out, open(self.path["err"], "wb") as err:
+            self.p = subprocess.Popen(list(map(str, words)), stdout=out, stderr=err, stdin=subprocess.DEVNULL,
+                                      env={**os.environ, **(env or {})})
+
+    def read(self, kind):
+        with open(self.path[kind], encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    @property
+    def err(self):
+        return " ".join(self.read("err").split())
+
+    def ranks(self):
+        """World rank and process of each rank that has reported itself."""
+        return [(int(a), int(b)) for a, b in re.findall(r"rank (\d+) of \d+ sum \d+ process (\d+)", self.read("out"))]
+
+    def end(self, limit=LIMIT):
+        try:
+            return self.p.wait(limit)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def until(condition, what, limit=LIMIT):
+    end = time.monotonic() + limit
+    while not condition():
+        if time.monotonic() > end:
+            check(False, what, 2)
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class World:
+    """A world that mpiexec hosts, and jobs that join it."""
+
+    def __init__(self, n, *words, env=None):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = os.path.join(self.folder.name, "token")
+        self.jobs = [Job(self.folder.name, "host", MPIEXEC, f"--host-world={n}", "--token-file", self.file,
+                         "--world-address", "127.0.0.1", *words, env=env)]
+        until(lambda: os.path.exists(self.file) or self.jobs[0].p.poll() is not None, "no token")
+        with open(self.file, encoding="ascii") as f:
+            self.token = f.read().strip()
+
+    def join(self, *words, tool=MPIEXEC, env=None):
+        self.jobs.append(Job(self.folder.name, f"job{len(self.jobs)}", tool, "--join", *words, env=env))
+        return self.jobs[-1]
+
+    def run(self, n):
+        """Wait until n ranks run."""
+        return until(lambda: sum(len(j.ranks()) for j in self.jobs) == n,
+                     f"the ranks do not run: {[(j.p.poll(), j.read('out'), j.read('err')) for j in self.jobs]}")
+
+    def all_end(self, what, limit=LIMIT):
+        for j in self.jobs:
+            rc = j.end(limit)
+            check(rc is not None, f"{what}: a job does not end: {j.err}")
+            if rc is None:
+                j.p.kill()
+
+    def close(self):
+        self.folder.cleanup()
+        nothing_left(MARK)
+
+
+def foreign(folder):
+    """The program built with the other MPIs that are here."""
+    found = {}
+    for mpi in ("mpich", "openmpi"):
+        lib = os.path.join(BUILD, "lib", f"libimpi-{mpi}.so")
+        if shutil.which(f"mpicc.{mpi}") and shutil.which(f"mpiexec.{mpi}") and os.path.exists(lib):
+            out = os.path.join(folder, "program." + mpi)
+            subprocess.run([f"mpicc.{mpi}", *sanitizer_flags(), "-o", out,
+                            os.path.join(SOURCE, "tests", "mpi", "span_join.c")], check=True, capture_output=True)
+            found[mpi] = out
+    return found
+
+
+def take_part():
+    """Jobs of all MPIs that are here: in one world, numbered as they come, the host's ranks first."""
+    with tempfile.TemporaryDirectory() as folder:
+        others = foreign(folder)
+        n = 2 + len(others)
+        w = World(n, "-n", 2, PROGRAM)
+        check(os.stat(w.file).st_mode & 0o077 == 0, "others can read the token")
+        w.join(w.file, "-n", 2, PROGRAM)  # from the file
+        for mpi, path in others.items():
+            w.join(w.token, *(("--", f"mpiexec.{mpi}") if mpi == "mpich" else ()), "-n", 1, path, tool=IMPIRUN)
+        for j in w.jobs:
+            check(j.end() == 0, f"{j.p.args[:3]}: {j.err}")
+        size = 4 + len(others)
+        ranks = sorted(r for j in w.jobs for r, _ in j.ranks())
+        check(ranks == list(range(size)), f"ranks {ranks}")
+        check(sorted(r for r, _ in w.jobs[0].ranks()) == [0, 1], "the host is not first")
+        check(f"1 of {n} jobs have joined; waiting for {n - 1} more" in w.jobs[0].err, w.jobs[0].err)
+        w.close()
+
+
+def one_sentence(r, *words):
+    check(r.rc != 0 and all(x in r.words for x in words) and r.words.count("mpiexec:") == 1, f"not one sentence: {r}")
+
+
+def refuse():
+    """Who is wrong gets one sentence, and the others notice nothing."""
+    w = World(2, "-n", 1, PROGRAM)
+    other = World(2, "-n", 1, PROGRAM)
+    where = w.jobs[0]
+    one_sentence(Run("--join", w.token[:-3], PROGRAM), "damaged")
+    one_sentence(Run("--join", "4711", PROGRAM), "does not begin with")
+    one_sentence(Run("--join", w.token.replace("impi1-", "impi2-"), PROGRAM), "another version")
+    one_sentence(Run("--join", "/none/token", PROGRAM), "cannot read a token from")
+    one_sentence(Run("--join", w.token, PROGRAM, env={"IMPI_TLS": "off"}), "is of a world with TLS")
+    one_sentence(Run("--join", w.token, "--host-world", PROGRAM), "exclude each other")
+    mixed = forge(w.token, other.token)
+    one_sentence(Run("--join", mixed, PROGRAM), "refuses the token")
+    port = decode(w.token)[1] * 256 + decode(w.token)[2]
+    for garbage in (b"GET / HTTP/1.0\r\n\r\n", os.urandom(4000), b""):
+        with socket.create_connection(("127.0.0.1", port)) as s:
+            s.sendall(garbage)
+    j = w.join(w.token, "-n", 1, PROGRAM)
+    check(where.end() == 0 and j.end() == 0, f"the world is harmed: {where.err} {j.err}")
+    check(where.err.count("mpiexec:") == 1, f"the host hears of others' mistakes: {where.err}")
+    other.jobs[0].p.send_signal(signal.SIGTERM)
+    other.all_end("SIGTERM")
+    late = Run("--join", other.token, PROGRAM, env={"IMPI_TIMEOUT": "1"})
+    check(late.rc != 0 and "no process listens" in late.words, f"{late}")
+    w.close()
+    other.close()
+
+
+def decode(token):
+    text = token.split("-", 1)[1]
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def forge(token, other):
+    """The address of one world, and the secrets of another."""
+    a, b = decode(token), decode(other)
+    data = a[:3] + b[3:27] + a[27:-4]
+    h = 0x811c9dc5
+    for c in data:
+        h = (h ^ c) * 0x01000193 & 0xffffffff
+    return "impi1-" + base64.urlsafe_b64encode(data + h.to_bytes(4, "big")).decode().rstrip("=")
+
+
+def child(pid, name):
+    """The process that pid has started under this name."""
+    for p, _ in carriers(MARK):
+        try:
+            with open(f"/proc/{p}/stat", encoding="ascii") as f:
+                text = f.read()
+        except OSError:
+            continue
+        if f"({name})" in text and int(text.rsplit(")", 1)[1].split()[1]) == pid:
+            return p
+    check(False, f"process {pid} has no child {name}", 2)
+    return None
+
+
+def victims(w):
+    """Each part that can die, what the others say, and which jobs say so."""
+    join = w.jobs[1].p.pid
+    return {
+        "rank": (w.jobs[1].ranks()[0][1], "of the world was killed by SIGKILL", [0]),
+        "agent": (child(join, "pliant-impi"), "was lost: its agent went away", [0]),
+        "launcher": (join, "mpiexec was killed", [0]),
+        "server": (child(w.jobs[0].p.pid, "pliant-world"), "the server of the world was lost", [0, 1]),
+        "host": (w.jobs[0].p.pid, "which hosts the world, has ended|mpiexec was killed", [1]),
+    }
+
+
+def die():
+    """Any part that is killed ends all jobs, and the others say which part it was."""
+    for part in ("rank", "agent", "launcher", "server", "host"):
+        w = World(2, "-n", 1, PROGRAM, LONG)
+        w.join(w.token, "-n", 1, PROGRAM, LONG)
+        if w.run(2):
+            pid, sentence, who = victims(w)[part]
+            begin = time.monotonic()
+            os.kill(pid, signal.SIGKILL)
+            w.all_end(part)
+            took = time.monotonic() - begin
+            check(took < 10 * SLOW, f"{part}: {took:.1f} s")  # 0.1 s on a machine that is not busy
+            for k in who:
+                said = re.sub(r"mpiexec: \d+ of \d+ jobs have joined; waiting for \d+ more", "", w.jobs[k].err)
+                check(re.search(sentence, said) and said.count("mpiexec:") == 1, f"{part}: job {k} says {said!r}")
+            check(all(j.p.returncode != 0 for j in w.jobs), f"{part}: a job ends as if nothing were wrong")
+        w.close()
+
+
+def stop():
+    """A process that is stopped is named, and goes on when it is continued."""
+    w = World(2, "-n", 1, PROGRAM, LONG)
+    w.join(w.token, "-n", 1, PROGRAM, LONG)
+    if w.run(2):
+        for pid, sentence in ((w.jobs[1].ranks()[0][1], "rank 1 of the world (process {}) is stopped"),
+                              (child(w.jobs[1].p.pid, "pliant-impi"), "does not answer; is its agent stopped?"),
+                              (child(w.jobs[0].p.pid, "pliant-world"), "does not answer; is it stopped?")):
+            os.kill(pid, signal.SIGSTOP)
+            until(lambda s=sentence.format(pid): s in w.jobs[0].err, f"nobody says: {sentence}")
+            before = w.jobs[0].err.count("again")
+            os.kill(pid, signal.SIGCONT)
+            until(lambda n=before: w.jobs[0].err.count("again") > n, f"nobody says that it runs again: {sentence}")
+            check(w.jobs[0].p.poll() is None, "the world has ended")
+    w.jobs[1].p.send_signal(signal.SIGTERM)
+    w.all_end("SIGTERM")
+    check("its mpiexec has ended the job" in w.jobs[0].err, w.jobs[0].err)
+    w.close()
+
+
+def plain():
+    """IMPI_TLS=off at the host: a world without TLS; impirun hosts one of its own."""
+    w = World(2, "-n", 1, PROGRAM, env={"IMPI_TLS": "off"})
+    w.join(w.token, "-n", 1, PROGRAM)
+    for j in w.jobs:
+        check(j.end() == 0, j.err)
+    w.close()
+    with tempfile.TemporaryDirectory() as folder:
+        server = Job(folder, "server", IMPIRUN, "--host-world=2")
+        until(lambda: server.read("out").endswith("\n"), "impirun prints no token")
+        token = server.read("out").strip()
+        jobs = [Job(folder, "a", MPIEXEC, "--join", token, "-n", 1, PROGRAM),
+                Job(folder, "b", IMPIRUN, "--join", token, "-n", 1, PROGRAM)]
+        check([j.end() for j in [*jobs, server]] == [0, 0, 0], f"{server.err} {[j.err for j in jobs]}")
+    nothing_left(MARK)
+
+
+for function in (take_part, refuse, die, stop, plain):
+    function()
+sys.exit(status())
