@@ -126,7 +126,7 @@ static void pack_usage(const struct pli_node *node, uint32_t row, uint32_t pid, 
     }
     pli_rank_usage_read(pid, &u);
     pli_rank_usage_traffic(node, row, &t);
-    pli_pack_bytes(to, node->header->host, sizeof node->header->host);
+    pli_pack_bytes(to, node->header->host, sizeof node->rows->host); // a row has room for less
     pli_pack_u64(to, u.cpu_ns);
     pli_pack_u64(to, u.memory);
     pli_pack_u64(to, t.n_sent);

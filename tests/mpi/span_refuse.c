@@ -177,6 +177,7 @@ static void whole(void)
         must_refuse(MPIX_Plan_create_cyclic(world, world, 9, 1, &plan), "MPIX_Plan_create_cyclic");
         must_refuse(MPIX_Plan_create_irregular(world, world, 0, NULL, NULL, 0, NULL, NULL, &plan),
                     "MPIX_Plan_create_irregular");
+        must_refuse(MPIX_Comm_migrate(world, 0, "elsewhere"), "MPIX_Comm_migrate");
         T_OK(MPI_Fork(1) < 0);
     }
     MPI_Comm_size(mine, &n);

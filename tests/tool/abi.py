@@ -94,7 +94,7 @@ def exports():
     got = {w.split()[2] for w in run(["nm", "-D", "--defined-only", library]).splitlines()
            if len(w.split()) == 3}
     # What compiled UPC programs call, the libraries with other MPIs' ABIs, and the recorder of --profile.
-    got = {name for name in got if not name.startswith(("pli_upc_", "pli_std_MPI", "pli_handle_", "pli_user_calls", "pli_observe_get_"))}
+    got = {name for name in got if not name.startswith(("pli_upc_", "pli_std_MPI", "pli_handle_", "pli_user_calls", "pli_observe_"))}
     want = known | {n.replace("MPI", "PMPI", 1) for n in known}
     # The variables of the standard that the ABI leaves out, because they point into a Fortran program.
     want |= {f"MPI_{form}_STATUS{many}_IGNORE" for form in ("F", "F08") for many in ("", "ES")}

@@ -91,7 +91,7 @@ const char *pli_impirun_shim_find(const char *here, const char *mpi)
         pli_impirun_bad("there is no libimpi-%s.so in %s../lib, and it cannot be built: %s; build "
                         "it with %s %s FILE and say --shim FILE",
                         mpi, here,
-                        file == NULL                ? "HOME is not set"
+                        file == NULL                ? "HOME is not set, or not a folder to write to"
                         : access(script, R_OK) != 0 ? "its source is not installed"
                                                     : "its compiler is not in PATH",
                         script, compiler);
