@@ -34,8 +34,8 @@ static void take(void)
 
 static void give_back(void)
 {
-    put("\033[0m\033[?25h\033[?1049l");
     tcsetattr(STDIN_FILENO, TCSADRAIN, &was);
+    put("\033[0m\033[?25h\033[?1049l"); // last: who sees it finds the terminal as it was
 }
 
 static void note(int sig)
