@@ -1,7 +1,10 @@
 """mpiexec --check: every kind of mistake is found, with the lines of both sides, and nothing in a program without any."""
 import os
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 
 from lib.launch import BUILD, IS_SANITIZED, Run, check, status
 
@@ -36,6 +39,19 @@ def one(kind, argument=None, option="--check", marks=None):
     return r
 
 
+def foreign():
+    """Programs that were built with other MPIs and run on this one."""
+    for compiler in ("mpicc.mpich", "mpicc.openmpi"):
+        if shutil.which(compiler) is None or IS_SANITIZED:
+            print(f"{compiler}: not tried")
+            continue
+        with tempfile.TemporaryDirectory() as d:
+            program = os.path.join(d, "probe")
+            subprocess.run([compiler, "-g", "-pthread", "-w", "-o", program, SOURCE], check=True)
+            r = Run("--check", "-n", 3, program, "type")
+            check(any(line_of("here: type") in line for line in said(r, "type")), f"{compiler}: {r}")
+
+
 def main():
     r = Run("--check", "-n", 3, PROBE, "fine")
     check(r.rc == 0 and r.err == "", r)
@@ -59,6 +75,7 @@ def main():
     # On three pretended hosts, the notes go over TCP.
     r = Run("--check", "-n", 3, PROBE, "type", env={"PLIANT_FAKE_HOSTS": "3"})
     check(said(r, "type"), r)
+    foreign()
     sys.exit(status())
 
 

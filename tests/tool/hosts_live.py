@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mpictl watch, top and stack, and mpiexec --metrics, of a job on two virtual hosts: ranks of both are seen."""
+"""mpictl watch, top and stack, of a job on two virtual hosts: ranks of both are seen."""
 import json
 import os
 import subprocess
