@@ -111,11 +111,10 @@ bool pli_observe_note_left(MPI_Comm comm, int *source, int *tag, void *note)
     bool is_found = false;
     // A message that was refused or cancelled has left its note behind.
     for (; i != NULL && !is_found; i = is_found ? i : i->later) {
-        is_found =
-            i->context == context && i->tag < 0 &&
-            pli_match_find(m, c->context | PLI_CHAN_P2P, i->source, i->tag - INT_MIN) != NULL;
         *source = i->source;
-        *tag = i->tag - INT_MIN;
+        *tag = i->tag < 0 ? i->tag - INT_MIN : 0;
+        is_found = i->context == context && i->tag < 0 &&
+                   pli_match_find(m, c->context | PLI_CHAN_P2P, *source, *tag) != NULL;
     }
     pli_lock_drop(&c->ep->lane->lock);
     return is_found && pli_observe_note_take(comm, *source, *tag, false, note) != PLI_OBSERVE_NONE;

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from lib.launch import BUILD, IS_SANITIZED, Run, check, status
+from lib.launch import BUILD, IS_SANITIZED, Run, check, sanitizer_behind, status
 
 PROBE = os.path.join(BUILD, "tests", "bin", "check_probe")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_probe.c")
@@ -53,6 +53,7 @@ def foreign():
 
 
 def main():
+    sanitizer_behind()
     r = Run("--check", "-n", 3, PROBE, "fine")
     check(r.rc == 0 and r.err == "", r)
     r = Run("--check=timing", "-n", 1, PROBE, "fine")

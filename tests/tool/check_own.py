@@ -11,7 +11,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import run_list  # noqa: E402
-from lib.launch import BUILD, MPIEXEC, SLOW, SOURCE, check, status  # noqa: E402
+from lib.launch import BUILD, MPIEXEC, SLOW, SOURCE, check, sanitizer_behind, status  # noqa: E402
 
 FOLDER = os.path.join(SOURCE, "tests", "mpi")
 BIN = os.path.join(BUILD, "tests", "bin")
@@ -46,6 +46,7 @@ CI = r"^mpi\.(p2p_order\.2|p2p_pairs\.5|coll_move\.3|coll_reduce\.4|coll_neighbo
 
 
 def main():
+    sanitizer_behind()
     n = 0
     for row in rows():
         name = run_list.test_name(row)

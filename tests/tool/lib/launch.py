@@ -19,6 +19,11 @@ with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
 SLOW = 5 if IS_SANITIZED else 1  # times are five times as long under a sanitizer
 
 
+def sanitizer_behind():
+    """From now on a sanitizer's library may come behind those that mpiexec puts first."""
+    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+
+
 def sanitizer_flags():
     """What other compilers need, too, because a sanitizer's library must come first in a program."""
     said = subprocess.run([os.path.join(BUILD, "bin", "mpicc"), "--showme:compile"], check=True, capture_output=True,
