@@ -2,6 +2,7 @@
 // Processes that work for mpiexec while it looks after the ranks. They die with it.
 #include "launcher/base/helper.h"
 
+#include "base/glibc.h"
 #include "launcher/base/pidns.h"
 
 #include <errno.h>

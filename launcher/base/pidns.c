@@ -4,6 +4,7 @@
 // namespace. It has its own view of the file system with the namespace's /proc, which CRIU reads.
 #include "launcher/base/pidns.h"
 
+#include "base/glibc.h"
 #include "launcher/base/launcher.h"
 
 #include <ctype.h>

@@ -4,6 +4,7 @@
 // directory there removes it: a directory whose lock is free has no owner.
 #include "launcher/base/tmpdir.h"
 
+#include "base/glibc.h"
 #include "launcher/base/launcher.h"
 #include "base/conf.h"
 #include "launcher/base/remove_tree.h"

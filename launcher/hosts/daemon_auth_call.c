@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls a listener at all of its addresses at once, each with a handshake of its own. An address
 // that is silent, or belongs to another host, does not delay the right one.
+#include "base/glibc.h"
 #include "base/clock.h"
 #include "boot/address.h"
 #include "launcher/hosts/daemon_auth.h"

@@ -2,6 +2,7 @@
 // Explains failures to people.
 #include "launcher/ranks/failure_text.h"
 
+#include "base/glibc.h"
 #include "launcher/job/role.h"
 #include "boot/boot.h"
 #include "launcher/job/job.h"

@@ -6,6 +6,7 @@
 // least carry the job's cookie in the environment they were started with.
 #include "launcher/ranks/watchdog.h"
 
+#include "base/glibc.h"
 #include "launcher/base/launcher.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/job/environment.h"

@@ -5,6 +5,7 @@
 // system calls and plain memory only.
 #include "ckpt/freeze.h"
 
+#include "base/glibc.h"
 #include "base/cpu.h"
 #include "base/fault.h"
 #include "base/futex.h"

@@ -2,6 +2,7 @@
 // Reads news of failed processes and revoked communicators, and withdraws what can never complete.
 #include "ft/failure.h"
 
+#include "base/glibc.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/log.h"

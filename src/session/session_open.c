@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens and closes sessions: MPI_Session_init to MPI_Session_finalize.
 #include "session/session_open.h"
+#include "base/glibc.h"
 #include "base/cpu.h"
 
 #include "base/log.h"
@@ -20,7 +21,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/single_threaded.h>
 
 static const struct {
     const char *name;
