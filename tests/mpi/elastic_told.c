@@ -77,6 +77,11 @@ static void blocked(void)
     MPI_Request r = MPI_REQUEST_NULL;
     if (rank == 0) {
         MPI_Send(&seven, 1, MPI_INT, 1, 5, c); // comes before, and is received after
+    } else if (rank == 3) {
+        MPI_Send(three, 3, MPI_DOUBLE, 2, 8, c);
+    }
+    T_EQ(MPI_Barrier(c), MPI_SUCCESS); // all are there before the first resize
+    if (rank == 0) {
         rc = exchange(c, &x);
     } else if (rank == 1) {
         usleep(100000);
@@ -88,7 +93,6 @@ static void blocked(void)
         }
         rc = exchange(c, NULL);
     } else {
-        MPI_Send(three, 3, MPI_DOUBLE, 2, 8, c);
         MPI_Irecv(&x, 1, MPI_INT, 0, 4, c, &r);
         rc = MPI_Wait(&r, MPI_STATUS_IGNORE);
         T_OK(r != MPI_REQUEST_NULL);
@@ -169,7 +173,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPIX_World_version(&version);
+    MPIX_Comm_world_version(MPI_COMM_WORLD, &version); // that this rank was started for
     big = calloc(LARGE, sizeof *big);
     T_MUST(big != NULL);
     if (version == 0) {
