@@ -379,7 +379,9 @@ def slow_lines(routine, prefix, buffers):
             count = "1" if unit else f"*{b.count.name}"
             wide = "count" if b.count.conv == "count" else "small"
             how = "blocks" if unit else b.how
-            before.append(f"    err = err ? err : pli_f08_{how}({n}, {count}, {b.type.name}, {str(may_copy).lower()}, &{n}_to);")
+            file = next((a.name for a in routine.args if a.conv == "handle" and a.handle == "MPI_File"), None)
+            how, more = ("file", f"{file}, ") if file else (how, "")
+            before.append(f"    err = err ? err : pli_f08_{how}({n}, {count}, {b.type.name}, {str(may_copy).lower()}, {more}&{n}_to);")
             given[b.type.name] = f"{n}_to.is_changed ? &{n}_to.type : {b.type.name}"
             if not unit:
                 given[b.count.name] = f"{n}_to.is_changed ? &{n}_to.{wide} : {b.count.name}"

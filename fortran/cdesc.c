@@ -149,6 +149,18 @@ static bool is_derived(int combiner)
            combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
 }
 
+void pli_cdesc_free_content(MPI_Datatype type)
+{
+    MPI_Count n_int, n_addr, n_large, n_type;
+    int combiner = MPI_COMBINER_NAMED;
+    if (type != MPI_DATATYPE_NULL &&
+        PMPI_Type_get_envelope_c(type, &n_int, &n_addr, &n_large, &n_type, &combiner) ==
+            MPI_SUCCESS &&
+        is_derived(combiner)) {
+        PMPI_Type_free(&type);
+    }
+}
+
 // A datatype that is a row of another without gaps becomes that other and a longer count: so an
 // array of contiguous blocks can be cut anywhere. *mine is what the caller frees afterwards, unless
 // it is MPI_DATATYPE_NULL.

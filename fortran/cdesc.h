@@ -72,6 +72,9 @@ void pli_cdesc_unpack(const struct pli_cdesc *d, void *packed, bool changed);
 void pli_cdesc_gather(const struct pli_cdesc *d, void *packed);
 void pli_cdesc_scatter(const struct pli_cdesc *d, const void *packed);
 
+// Free a datatype that was got from the contents of another object, unless it is a predefined one.
+void pli_cdesc_free_content(MPI_Datatype type);
+
 // How many elements there are. Not for arrays of assumed size, which are plain.
 MPI_Count pli_cdesc_size(const struct pli_cdesc *d);
 

@@ -38,6 +38,31 @@ int pli_f08_view(const struct pli_cdesc *d, MPI_Count count, const void *type, b
     return use_view(pli_cdesc_view(d, count, PMPI_Type_fromint(*(const int *)type), &to->view), to);
 }
 
+// Whether procedures of the program convert the data of a file.
+static bool is_converted(MPI_File file)
+{
+    char name[MPI_MAX_DATAREP_STRING + 1] = "native";
+    MPI_Offset disp;
+    MPI_Datatype types[2] = { MPI_DATATYPE_NULL, MPI_DATATYPE_NULL };
+    if (PMPI_File_get_view(file, &disp, &types[0], &types[1], name) != MPI_SUCCESS) {
+        return false; // the call itself fails
+    }
+    for (int i = 0; i < 2; i++) {
+        pli_cdesc_free_content(types[i]);
+    }
+    return strcmp(name, "native") != 0 && strcmp(name, "internal") != 0 &&
+           strcmp(name, "external32") != 0;
+}
+
+int pli_f08_file(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
+                 const void *file, struct pli_f08_buffer *to)
+{
+    if (!pli_cdesc_is_plain(d) && is_converted(PMPI_File_fromint(*(const int *)file))) {
+        return may_copy ? pli_f08_copy(d, to) : section_error();
+    }
+    return pli_f08_view(d, count, type, may_copy, to);
+}
+
 int pli_f08_blocks(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
                    struct pli_f08_buffer *to)
 {

@@ -26,6 +26,10 @@ struct pli_f08_buffer {
 // Each returns MPI_SUCCESS or an error code. `type` is the address of a Fortran handle.
 int pli_f08_view(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
                  struct pli_f08_buffer *to);
+// As pli_f08_view, for a call with a file, whose Fortran handle is at `file`. Where procedures of
+// the program convert its data, they get the program's datatype: the section is copied.
+int pli_f08_file(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
+                 const void *file, struct pli_f08_buffer *to);
 int pli_f08_blocks(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
                    struct pli_f08_buffer *to);
 int pli_f08_copy(const struct pli_cdesc *d, struct pli_f08_buffer *to);
