@@ -116,9 +116,11 @@ bool pli_check_enter(void **site, void *frame, bool is_std)
     if (is_std && outer_site != NULL) {
         *site = outer_site;
         outer_site = NULL;
-    } else if ((uintptr_t)*site - state.fortran < state.fortran_end) {
-        void *const *up = *(void **)frame;
-        *site = up[1];
+        return true;
+    }
+    while ((uintptr_t)*site - state.fortran < state.fortran_end) {
+        frame = *(void **)frame; // two of them where an array section is handed on
+        *site = ((void **)frame)[1];
     }
     return true;
 }
