@@ -452,6 +452,11 @@ static bool look_ahead(struct pli_record_stream *s)
     return true;
 }
 
+void pli_record_pass_freed(struct pli_record_stream *s)
+{
+    look_ahead(s);
+}
+
 bool pli_record_take(const struct pli_record_call *call, enum pli_record_kind kind,
                      enum pli_record_kind or_kind, const uint64_t **numbers_out,
                      enum pli_record_kind *kind_out)

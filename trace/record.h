@@ -199,6 +199,7 @@ void pli_record_free_request(const struct pli_record_call *call, MPI_Request *re
 void pli_record_deferred(const struct pli_record_call *call); // the record is over: post them
 void pli_record_look_freed(const struct pli_record_call *call);
 void pli_record_drop_posted(struct pli_record_stream *s, size_t i);
+void pli_record_pass_freed(struct pli_record_stream *s); // replay: up to what comes next
 void pli_record_end_freed(struct pli_record_stream *s);
 void pli_record_await(const struct pli_record_call *call, struct pli_record_request *r);
 

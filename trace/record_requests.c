@@ -227,13 +227,15 @@ void pli_record_complete(const struct pli_record_call *call, struct pli_record_r
         return;
     }
     r->is_active = false;
+    if (pli_record_is_replay()) {
+        pli_record_pass_freed(s); // places are counted without those that were complete before
+    }
     size_t i = place_of(s, r->number);
     if (i < s->n_posted && pli_record_is_replay()) {
         compare_outcome(call, i, status);
     } else if (i < s->n_posted) {
         put_outcome(call, i, status);
     }
-    i = place_of(s, r->number); // the comparison may have passed by freed ones
     if (i < s->n_posted) {
         pli_record_drop_posted(s, i);
     }

@@ -186,6 +186,10 @@ static void by_others(int n)
     MPI_Status s;
     post(&freed, &q);
     MPI_Request_free(&q);
+    for (int i = 0; i < 3; i++) { // by then it may be complete
+        MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &is_cancelled, MPI_STATUS_IGNORE);
+        pause_a_while();
+    }
     MPI_Irecv(&v, 1, MPI_INT, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &q);
     MPI_Cancel(&q);
     MPI_Wait(&q, &s);
