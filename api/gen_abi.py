@@ -31,7 +31,7 @@ HAND = {
     "Status_f2c": "pli_foreign_env_status_f2c",
 }
 # Of ours alone, with arguments that only the standard ABI has.
-WITHOUT = {"Comm_create_endpoints", "MPIX_Comm_ishrink", "Init_endpoints", "Comm_endpoint_attach"}
+WITHOUT = {"Comm_create_endpoints", "MPIX_Comm_create_endpoints_ranked", "MPIX_Comm_ishrink", "Init_endpoints", "Comm_endpoint_attach"}
 # Their Fortran libraries have these.
 WITHOUT |= {"Status_c2f08", "Status_f082c", "Status_f2f08", "Status_f082f"}
 

@@ -238,7 +238,8 @@ static void keep_or_lose(struct pli_comm *c, void *arg)
     }
     bool is_single = !c->is_inter && c->size == 1 && c->ep == pli_process_ep();
     c->is_holding = false; // the parent releases what it holds
-    if (is_single && pli_group_create(&pli_process_ep()->id, 1, c->group->session, &group) == PLI_OK) {
+    if (is_single &&
+        pli_group_create(&pli_process_ep()->id, 1, c->group->session, &group) == PLI_OK) {
         pli_group_release(c->group);
         c->group = c->remote = group;
     } else if (is_single || !keep_among_clones(c, arg)) {
