@@ -33,7 +33,7 @@ HAND = {
     "T_event_handle_alloc": "pli_foreign_tool_event", "T_event_get_info": "pli_foreign_tool_event_info",
 }
 # Of ours alone, with arguments that only the standard ABI has.
-WITHOUT = {"Comm_create_endpoints", "MPIX_Comm_ishrink", "Init_endpoints", "Comm_endpoint_attach"}
+WITHOUT = {"Comm_create_endpoints", "MPIX_Comm_create_endpoints_ranked", "MPIX_Comm_ishrink", "Init_endpoints", "Comm_endpoint_attach"}
 # Their Fortran libraries have these.
 WITHOUT |= {"Status_c2f08", "Status_f082c", "Status_f2f08", "Status_f082f"}
 
