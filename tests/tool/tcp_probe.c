@@ -79,8 +79,8 @@ static void slow(int seconds)
     }
 }
 
-// All others send to rank 0 at one moment, and make no MPI call for a while, so that whoever answers
-// their call has to wait; rank 0 makes none for `busy` seconds before it receives.
+// All others send to rank 0 at one moment, and make no MPI call for a while, so that whoever
+// answers their call has to wait; rank 0 makes none for `busy` seconds before it receives.
 static void gather(int busy)
 {
     int x = rank;
