@@ -20,7 +20,7 @@
 #                   and may hold sources, such as NPB3.4-MPI for the NAS benchmarks; P=part for some
 #   make test-fortran-abi LIB=folder   the Fortran tests over another MPI's libmpi_abi in that folder
 #   make fuzz       feed every parser mutated inputs for SECONDS (60) each, with the address sanitizer;
-#                   T=regex for some; findings are left in build-fuzz
+#                   T=regex for some, RUNS=n instead of SECONDS, AT_ONCE=n processes for each; findings are left in build-fuzz
 #   make soak       a changing mix of jobs, faults and settings on virtual hosts for MINUTES (10) (root);
 #                   SEED=n for the same mix again
 #   make test-hosts-many   100 virtual hosts start, run a barrier and end (root)
@@ -133,7 +133,7 @@ fuzz:
 	@tools/setup/need build test
 	@cmake -S . -B build-fuzz -G Ninja -DPLIANT_SANITIZE=address -DPLIANT_COVERAGE=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -g1" >/dev/null
 	@cmake --build build-fuzz -j$(JOBS) --target fuzz
-	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(T)
+	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(if $(AT_ONCE),--jobs $(AT_ONCE)) $(T)
 
 deb:
 	@tools/setup/need build ucx uring fortran deb
