@@ -15,7 +15,7 @@
 #                   others; some minutes. T=names, WORK=folder, INSTALL=no, DOCS=1 as above
 #   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
 #                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
-#   make test-fortran-world   ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
+#   make test-fortran-world   MPICH's Fortran tests, ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
 #                   OpenCoarrays' tests from Debian's sources, with mpifort (network); WORK=folder is kept,
 #                   and may hold sources, such as NPB3.4-MPI for the NAS benchmarks; P=part for some
 #   make test-fortran-abi LIB=folder   the Fortran tests over another MPI's libmpi_abi in that folder

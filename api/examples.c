@@ -304,6 +304,23 @@ void pli_examples_endpoints(void)
     }
 }
 
+// man: MPIX_Comm_create_endpoints_ranked
+void pli_examples_ranked(const int process[100]) // which process has part i, as a partitioner says
+{
+    int me, n = 0, ranks[100];
+    MPI_Comm parts[100];
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    for (int i = 0; i < 100; i++) {
+        if (process[i] == me) {
+            ranks[n++] = i;
+        }
+    }
+    MPIX_Comm_create_endpoints_ranked(MPI_COMM_WORLD, n, ranks, MPI_INFO_NULL, parts);
+    for (int i = 0; i < n; i++) { // part ranks[i] is rank ranks[i], wherever it is
+        MPI_Comm_free(&parts[i]);
+    }
+}
+
 // man: MPIX_Comm_get_process
 void pli_examples_process(MPI_Comm ends)
 {

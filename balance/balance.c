@@ -16,12 +16,28 @@ static int is_bad(MPIX_Balance b)
 static int is_off(MPIX_Balance b, int index)
 {
     int code = is_bad(b);
-    if (code == MPI_SUCCESS && (index < 0 || index >= pli_balance_n(b))) {
+    if (code == MPI_SUCCESS && (index < 0 || index >= b->n_here)) {
         code = pli_balance_error(b, MPI_ERR_ARG,
                                  "argument index is %d, but this process has %d endpoints now",
-                                 index, pli_balance_n(b));
+                                 index, b->n_here);
     }
     return code;
+}
+
+static int read_measure(MPI_Info info, int *is_measuring_out)
+{
+    char text[64] = "true";
+    int length = sizeof text, is_there = 0;
+    if (info != MPI_INFO_NULL) {
+        MPI_Info_get_string(info, "mpix_balance_measure", &length, text, &is_there);
+    }
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
+        return pli_balance_error_code(MPI_ERR_INFO_VALUE,
+                                      "hint mpix_balance_measure is '%s'; it must be true or false",
+                                      text);
+    }
+    *is_measuring_out = text[0] == 't';
+    return MPI_SUCCESS;
 }
 
 static int read_info(MPI_Info info, double *gain_out)
@@ -48,7 +64,8 @@ static int read_info(MPI_Info info, double *gain_out)
 
 static void destroy(struct pli_balance *b)
 {
-    for (int i = 0; b->here != NULL && i < pli_balance_n(b); i++) {
+    pli_balance_measure_end(b);
+    for (int i = 0; b->here != NULL && i < b->n_here; i++) {
         if (b->here[i] != NULL) {
             pli_balance_image_drop(b, b->here[i]);
             if (b->here[i]->comm != MPI_COMM_NULL) {
@@ -64,42 +81,68 @@ static void destroy(struct pli_balance *b)
         MPI_Info_free(&b->info);
     }
     free(b->here);
-    free(b->first);
+    free(b->ranks);
+    free(b->owner);
     free(b);
+}
+
+// The map of the first endpoints: those of each process follow each other.
+static int first_map(struct pli_balance *b, const int *count, int **owner_out, int *total_out)
+{
+    long long total = 0;
+    for (int p = 0; p < b->size; p++) {
+        total += count[p];
+    }
+    if (total > 0x7fffffff) {
+        return pli_balance_error_code(MPI_ERR_ARG, "more endpoints than a communicator can have");
+    }
+    int *owner = malloc(((size_t)total + 1) * sizeof(int));
+    *owner_out = owner;
+    *total_out = (int)total;
+    if (owner == NULL) {
+        return pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for %lld endpoints", total);
+    }
+    for (int p = 0, at = 0; p < b->size; p++) {
+        for (int i = 0; i < count[p]; i++) {
+            owner[at++] = p;
+        }
+    }
+    return MPI_SUCCESS;
 }
 
 // Exchange the number of endpoints of all processes, then make the endpoints.
 static int populate(struct pli_balance *b, int n, int code)
 {
-    b->first = calloc((size_t)b->size + 1, sizeof(int));
-    int *plan = calloc((size_t)b->size + 1, sizeof(int));
-    int *count = calloc((size_t)b->size, sizeof(int));
-    b->here = calloc(1, sizeof(struct pli_balance_ep *));
-    if (code == MPI_SUCCESS &&
-        (b->first == NULL || plan == NULL || count == NULL || b->here == NULL)) {
+    int *count = calloc((size_t)b->size, sizeof(int)), *owner = NULL, total = 0;
+    MPI_Count bytes;
+    if (code == MPI_SUCCESS && count == NULL) {
         code = pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for %d processes", b->size);
     }
     code = pli_balance_migrate_agree(b, code, "begin");
     if (code == MPI_SUCCESS) {
         code = MPI_Allgather(&n, 1, MPI_INT, count, 1, MPI_INT, b->private);
     }
-    long long total = 0;
-    for (int p = 0; p < b->size && code == MPI_SUCCESS; p++) {
-        total += count[p];
-        if (total > 0x7fffffff) {
-            code =
-                pli_balance_error_code(MPI_ERR_ARG, "more endpoints than a communicator can have");
-        } else {
-            plan[p + 1] = (int)total;
-        }
+    if (code == MPI_SUCCESS) {
+        code = pli_balance_migrate_agree(b, first_map(b, count, &owner, &total), "make a map");
     }
     if (code == MPI_SUCCESS) {
-        MPI_Count bytes;
-        code = pli_balance_migrate(b, plan, &bytes); // from nothing to the first ones
-        b->n_ep = (int)total;
+        code = pli_balance_migrate(b, total, owner, &bytes); // from nothing to the first ones
     }
     free(count);
-    free(plan);
+    free(owner);
+    return code;
+}
+
+// A communicator of our own in the place of the user's.
+static int open_private(struct pli_balance *b, MPI_Comm parent)
+{
+    int code = MPI_Comm_dup(parent, &b->private);
+    if (code == MPI_SUCCESS) {
+        b->parent = parent;
+        MPI_Comm_set_errhandler(b->private, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(b->private, &b->rank);
+        MPI_Comm_size(b->private, &b->size);
+    }
     return code;
 }
 
@@ -119,20 +162,19 @@ int MPIX_Balance_create(MPI_Comm parent, int my_num_ep, MPI_Info info, MPIX_Bala
         MPI_Comm_call_errhandler(parent, code);
         return code;
     }
-    b->parent = parent;
     b->private = MPI_COMM_NULL;
     b->info = MPI_INFO_NULL;
     b->weight = 1;
-    code = MPI_Comm_dup(parent, &b->private);
+    code = open_private(b, parent);
     if (code == MPI_SUCCESS) {
-        MPI_Comm_set_errhandler(b->private, MPI_ERRORS_RETURN);
-        MPI_Comm_rank(b->private, &b->rank);
-        MPI_Comm_size(b->private, &b->size);
         if (info != MPI_INFO_NULL) {
             code = MPI_Info_dup(info, &b->info);
         }
         if (code == MPI_SUCCESS) {
             code = read_info(info, &b->gain);
+        }
+        if (code == MPI_SUCCESS) {
+            code = read_measure(info, &b->is_measuring);
         }
         if (code == MPI_SUCCESS && my_num_ep < 0) {
             code = pli_balance_error_code(
@@ -164,7 +206,7 @@ int MPIX_Balance_free(MPIX_Balance *balance)
 
 static int has_data(MPIX_Balance b)
 {
-    for (int i = 0; i < pli_balance_n(b); i++) {
+    for (int i = 0; i < b->n_here; i++) {
         for (int k = 0; k < b->n_part; k++) {
             if (b->here[i]->data[k] != NULL) {
                 return 1;
@@ -238,6 +280,7 @@ int MPIX_Balance_get(MPIX_Balance b, int index, int part, void **data)
     int code = is_off_part(b, index, part);
     if (code == MPI_SUCCESS) {
         *data = b->here[index]->data[part];
+        pli_balance_measure_begin(b, b->here[index]);
     }
     return code;
 }
@@ -246,7 +289,7 @@ int MPIX_Balance_count(MPIX_Balance b, int *num_ep)
 {
     int code = is_bad(b);
     if (code == MPI_SUCCESS) {
-        *num_ep = pli_balance_n(b);
+        *num_ep = b->n_here;
     }
     return code;
 }
@@ -270,16 +313,7 @@ int MPIX_Balance_where(MPIX_Balance b, int rank, int *parent_rank)
         return pli_balance_error(
             b, MPI_ERR_RANK, "argument rank is %d; there are endpoints 0 to %d", rank, b->n_ep - 1);
     }
-    int low = 0, high = b->size; // first[low] <= rank < first[high]
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (b->first[middle] <= rank) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    *parent_rank = low;
+    *parent_rank = b->owner[rank];
     return MPI_SUCCESS;
 }
 

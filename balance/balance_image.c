@@ -188,3 +188,17 @@ void pli_balance_image_drop(const struct pli_balance *b, struct pli_balance_ep *
         ep->data[i] = NULL;
     }
 }
+
+uint64_t pli_balance_image_names(const struct pli_balance *b)
+{
+    uint64_t h = 14695981039346656037u;
+    for (int i = 0; i < b->n_part; i++) {
+        for (const char *c = b->part[i].name;; c++) {
+            h = (h ^ (unsigned char)*c) * 1099511628211u;
+            if (*c == '\0') {
+                break;
+            }
+        }
+    }
+    return h;
+}

@@ -18,11 +18,14 @@ struct transfer {
 
 struct move {
     struct pli_balance *b;
-    const int *first; // the new sharing out
+    int n_ep;
+    const int *owner; // the new map
     int n_new, n_out, n_in;
     struct transfer *out, *in;
     MPI_Request *reqs;
-    struct pli_balance_ep **next; // the endpoints here afterwards
+    int *ranks;                   // of the endpoints here afterwards
+    struct pli_balance_ep **next; // these
+    unsigned char *is_new;        // whether it was not here before
     MPI_Comm *comms;
 };
 
@@ -42,47 +45,57 @@ int pli_balance_migrate_agree(const struct pli_balance *b, int mine, const char 
                : MPI_SUCCESS;
 }
 
-static int begin(struct move *m)
+static int make_room(struct move *m)
 {
-    struct pli_balance *b = m->b;
-    int me = b->rank, old0 = b->first[me], old1 = b->first[me + 1];
-    int new0 = m->first[me], new1 = m->first[me + 1];
-    m->n_new = new1 - new0;
-    size_t n_old = (size_t)(old1 - old0), n_new = (size_t)m->n_new;
+    size_t n_old = (size_t)m->b->n_here, n_new;
+    for (int r = 0; r < m->n_ep; r++) {
+        m->n_new += m->owner[r] == m->b->rank;
+    }
+    n_new = (size_t)m->n_new;
     m->out = calloc(n_old + 1, sizeof(struct transfer));
     m->in = calloc(n_new + 1, sizeof(struct transfer));
     m->reqs = calloc(n_old + n_new + 1, sizeof(MPI_Request));
+    m->ranks = calloc(n_new + 1, sizeof(int));
     m->next = calloc(n_new + 1, sizeof(struct pli_balance_ep *));
+    m->is_new = calloc(n_new + 1, 1);
     m->comms = calloc(n_new + 1, sizeof(MPI_Comm));
-    if (m->out == NULL || m->in == NULL || m->reqs == NULL || m->next == NULL || m->comms == NULL) {
-        return pli_balance_error_code(MPI_ERR_NO_MEM, "no memory to move endpoints");
-    }
-    for (int r = old0, p = 0; r < old1; r++) {
-        while (m->first[p + 1] <= r) {
-            p++;
+    return m->out != NULL && m->in != NULL && m->reqs != NULL && m->ranks != NULL &&
+                   m->next != NULL && m->is_new != NULL && m->comms != NULL
+               ? MPI_SUCCESS
+               : pli_balance_error_code(MPI_ERR_NO_MEM, "no memory to move endpoints");
+}
+
+// All ranks in ascending order: who has it, who gets it.
+static int begin(struct move *m)
+{
+    struct pli_balance *b = m->b;
+    int code = make_room(m), me = b->rank, old = 0, at = 0;
+    int is_first = b->owner == NULL; // no process had one: all are new
+    for (int r = 0; r < m->n_ep && code == MPI_SUCCESS; r++) {
+        int was_here = !is_first && b->owner[r] == me, is_here = m->owner[r] == me;
+        if (was_here && !is_here) {
+            m->out[m->n_out++] = (struct transfer){ .process = m->owner[r], .index = old };
         }
-        if (p == me) {
-            m->next[r - new0] = b->here[r - old0];
-        } else {
-            m->out[m->n_out++] = (struct transfer){ .process = p, .index = r - old0 };
-        }
-    }
-    int is_first = b->n_ep == 0; // no process had one: all are new
-    for (int r = new0, p = 0; r < new1; r++) {
-        while (!is_first && b->first[p + 1] <= r) {
-            p++;
-        }
-        if (m->next[r - new0] == NULL) {
-            m->next[r - new0] = calloc(1, sizeof(struct pli_balance_ep));
-            m->in[m->n_in++] = (struct transfer){ .process = is_first ? me : p, .index = r - new0 };
-            if (m->next[r - new0] == NULL) {
+        if (is_here && was_here) {
+            m->next[at] = b->here[old];
+        } else if (is_here) {
+            m->next[at] = calloc(1, sizeof(struct pli_balance_ep));
+            if (m->next[at] == NULL) {
                 return pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for an endpoint");
             }
-            m->next[r - new0]->comm = MPI_COMM_NULL;
+            m->next[at]->comm = MPI_COMM_NULL;
+            m->is_new[at] = 1;
+            if (!is_first) {
+                m->in[m->n_in++] = (struct transfer){ .process = b->owner[r], .index = at };
+            }
         }
+        if (is_here) {
+            m->ranks[at] = r;
+        }
+        old += was_here;
+        at += is_here;
     }
-    m->n_in = is_first ? 0 : m->n_in;
-    return MPI_SUCCESS;
+    return code;
 }
 
 static int pack(struct move *m)
@@ -152,11 +165,24 @@ static int ship_data(struct move *m)
     return code;
 }
 
+// Whether the endpoints of each process follow each other, in the order of processes.
+static int is_ordered(const struct move *m)
+{
+    int r = 1;
+    while (r < m->n_ep && m->owner[r - 1] <= m->owner[r]) {
+        r++;
+    }
+    return r >= m->n_ep;
+}
+
 // The new endpoints; their errors are the user's, not ours.
 static int make_comms(struct move *m)
 {
     MPI_Errhandler handler;
-    int code = MPI_Comm_create_endpoints(m->b->private, m->n_new, m->b->info, m->comms);
+    int code = is_ordered(m)
+                   ? MPI_Comm_create_endpoints(m->b->private, m->n_new, m->b->info, m->comms)
+                   : MPIX_Comm_create_endpoints_ranked(m->b->private, m->n_new, m->ranks,
+                                                       m->b->info, m->comms);
     if (code == MPI_SUCCESS) {
         code = MPI_Comm_get_errhandler(m->b->parent, &handler);
     }
@@ -173,7 +199,7 @@ static int make_comms(struct move *m)
 static void commit(struct move *m)
 {
     struct pli_balance *b = m->b;
-    for (int i = 0; i < pli_balance_n(b); i++) {
+    for (int i = 0; i < b->n_here; i++) {
         if (b->here[i]->comm != MPI_COMM_NULL) {
             MPI_Comm_free(&b->here[i]->comm);
         }
@@ -186,19 +212,20 @@ static void commit(struct move *m)
         m->next[i]->comm = m->comms[i];
     }
     free(b->here);
+    free(b->ranks);
     b->here = m->next;
+    b->ranks = m->ranks;
+    b->n_here = m->n_new;
+    b->n_ep = m->n_ep;
     m->next = NULL;
-    memcpy(b->first, m->first, ((size_t)b->size + 1) * sizeof(int));
+    m->ranks = NULL;
 }
 
 static void end(struct move *m)
 {
     struct pli_balance *b = m->b;
-    int from = b->first[b->rank] - m->first[b->rank];
     for (int i = 0; m->next != NULL && i < m->n_new; i++) { // it failed: forget what came
-        int at = i - from;
-        int is_old = at >= 0 && at < pli_balance_n(b) && m->next[i] == b->here[at];
-        if (m->next[i] != NULL && !is_old) {
+        if (m->next[i] != NULL && m->is_new[i]) {
             pli_balance_image_drop(b, m->next[i]);
             free(m->next[i]);
         }
@@ -210,17 +237,21 @@ static void end(struct move *m)
         free(m->in[i].data);
     }
     free(m->next);
+    free(m->ranks);
+    free(m->is_new);
     free(m->out);
     free(m->in);
     free(m->reqs);
     free(m->comms);
 }
 
-int pli_balance_migrate(struct pli_balance *b, const int *first, MPI_Count *bytes_out)
+int pli_balance_migrate(struct pli_balance *b, int n_ep, const int *owner, MPI_Count *bytes_out)
 {
-    struct move m = { .b = b, .first = first };
+    struct move m = { .b = b, .n_ep = n_ep, .owner = owner };
     MPI_Count mine = 0;
-    int code = begin(&m);
+    int *copy = malloc(((size_t)n_ep + 1) * sizeof(int));
+    int code =
+        copy != NULL ? begin(&m) : pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for a map");
     if (code == MPI_SUCCESS) {
         code = pack(&m);
     }
@@ -239,7 +270,12 @@ int pli_balance_migrate(struct pli_balance *b, const int *first, MPI_Count *byte
             mine += m.out[i].bytes;
         }
         commit(&m);
+        memcpy(copy, owner, (size_t)n_ep * sizeof(int));
+        free(b->owner);
+        b->owner = copy;
+        copy = NULL;
     }
+    free(copy);
     end(&m);
     if (code == MPI_SUCCESS) {
         code = MPI_Allreduce(&mine, bytes_out, 1, MPI_COUNT, MPI_SUM, b->private);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shares a line of loads out among processes. Shares are contiguous, because the ranks of an
-// endpoint communicator are ordered by process: an endpoint keeps its rank, and with it its
-// neighbours, only when it stays between the same two. All processes compute the same from the same
-// numbers, so no message is needed.
+// Shares a line of loads out among processes. Shares are contiguous: neighbours by rank are mostly
+// neighbours in the computation, and stay in one process. All processes compute the same from the
+// same numbers, so no message is needed.
 #include "balance_priv.h"
 
 #include <math.h>
@@ -45,17 +44,20 @@ static int fits(const double *load, int n, const double *weight, int n_process, 
     return at == n;
 }
 
-double pli_balance_partition_load(const double *load, const double *weight, int n_process,
-                                  const int *first)
+double pli_balance_partition_load(const double *load, int n, const double *weight, int n_process,
+                                  const int *owner, double *sum)
 {
     double worst = 0;
     for (int p = 0; p < n_process; p++) {
-        double sum = 0;
-        for (int i = first[p]; i < first[p + 1]; i++) {
-            sum += load[i];
-        }
-        if (first[p + 1] > first[p]) {
-            double here = weight[p] > 0 ? sum / weight[p] : INFINITY;
+        sum[p] = -1; // it has none
+    }
+    for (int i = 0; i < n; i++) {
+        double *s = &sum[owner[i]];
+        *s = (*s < 0 ? 0 : *s) + load[i];
+    }
+    for (int p = 0; p < n_process; p++) {
+        if (sum[p] >= 0) {
+            double here = weight[p] > 0 ? sum[p] / weight[p] : INFINITY;
             worst = here > worst ? here : worst;
         }
     }
@@ -83,8 +85,8 @@ static void keep_near(const double *load, int n, const double *weight, int n_pro
     }
 }
 
-double pli_balance_partition(const double *load, int n, const double *weight, int n_process,
-                             const int *first, int *first_out)
+void pli_balance_partition(const double *load, int n, const double *weight, int n_process,
+                           const int *first, int *first_out)
 {
     double sum = 0, of_weight = 0, most = 0, least = INFINITY;
     for (int i = 0; i < n; i++) {
@@ -105,5 +107,4 @@ double pli_balance_partition(const double *load, int n, const double *weight, in
         }
     }
     keep_near(load, n, weight, n_process, high, first, first_out);
-    return pli_balance_partition_load(load, weight, n_process, first_out);
 }

@@ -6,9 +6,7 @@ usage: elastic.py [--build DIR] [--quick]
 
 Writes DIR/bench/elastic.json, and elastic.md with plots beside it. Debian's MPICH cannot spawn.
 """
-import argparse
 import glob
-import json
 import os
 import re
 import shutil
@@ -20,6 +18,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from contender import contenders, run_once, version_of  # noqa: E402
+from elastic_report import arguments, write_figures, write_page  # noqa: E402
 from results import number  # noqa: E402
 from run import machine  # noqa: E402
 from startup_report import plot, table  # noqa: E402
@@ -172,11 +171,7 @@ def page(r, folder):
             "Best of several runs beside other work; lower is better.\n",
             table(["what", "measured", "aim", "reached"],
                   [[a, b, c, "yes" if good else "no"] for a, b, c, good in aims(r)])]
-    for name, (caption, svg) in figures.items():
-        if svg:
-            with open(os.path.join(folder, name + ".svg"), "w", encoding="utf-8") as out:
-                out.write(svg)
-            text.append(f"\n![{caption}]({name}.svg)")
+    text += write_figures(folder, figures)
     names = list(r["spawn"])
     text.append("\n## Spawn\n\n" + table(
         ["processes"] + [f"{r['titles'][m]} {r['versions'][m]}, ms" for m in names],
@@ -184,21 +179,13 @@ def page(r, folder):
          for n, _ in r["spawn"]["pliant"]]))
     text.append("\n## Fork\n\n" + table(["MiB of each rank", "ms"],
                                         [[str(n), number(v)] for n, v in r["fork"]]))
-    with open(os.path.join(folder, "elastic.md"), "w", encoding="utf-8") as out:
-        out.write("\n".join(text) + "\n")
+    write_page(folder, "elastic", r, text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build")
-    parser.add_argument("--quick", action="store_true", help="fewer sizes and runs")
-    args = parser.parse_args()
-    build = os.path.abspath(args.build)
-    folder = os.path.join(build, "bench")
-    os.makedirs(folder, exist_ok=True)
-    sizes, runs = ((2, 4), 3) if args.quick else ((1, 2, 4, 8, 16), 5)
-    memory = (1, 256) if args.quick else (1, 4, 16, 64, 256, 1024)
+    is_quick, build, folder = arguments(__doc__)
+    sizes, runs = ((2, 4), 3) if is_quick else ((1, 2, 4, 8, 16), 5)
+    memory = (1, 256) if is_quick else (1, 4, 16, 64, 256, 1024)
     os.environ["BENCH_BEST"] = "1"  # beside others' work: no priority of our own
     results = {"machine": machine(), "when": time.strftime("%Y-%m-%d"), "versions": {}, "titles": {},
                "spawn": {}}
@@ -216,8 +203,6 @@ def main():
             results["fork"] = fork(c, folder, memory, runs)
             results["grow"] = grow(c, folder, runs)
             results["checkpoint"] = checkpoint(c, folder, memory[-1], runs) if shutil.which("criu") else []
-    with open(os.path.join(folder, "elastic.json"), "w", encoding="utf-8") as out:
-        json.dump(results, out, indent=1)
     page(results, folder)
     for what, value, aim, good in aims(results):
         print(f"{'reached' if good else 'MISSED':8} {what}: {value} ({aim})")

@@ -6,8 +6,6 @@ usage: elastic_images.py [--build DIR] [--quick]
 
 Writes DIR/bench/elastic_images.json, and elastic_images.md with plots beside it.
 """
-import argparse
-import json
 import os
 import re
 import subprocess
@@ -18,6 +16,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from contender import contenders  # noqa: E402
+from elastic_report import arguments, write_figures, write_page  # noqa: E402
 from results import number  # noqa: E402
 from run import machine  # noqa: E402
 from startup_report import MARKS, plot, table  # noqa: E402
@@ -70,33 +69,22 @@ def page(r, folder):
              "yes" if share <= 0.05 else "no"],
             [f"two ranks with {most} MiB each stand still", f"{number(still * 1000)} ms", "at most 50 ms",
              "yes" if still <= 0.05 else "no"]]))
-    for name, (caption, svg) in figures.items():
-        if svg:
-            with open(os.path.join(folder, name + ".svg"), "w", encoding="utf-8") as out:
-                out.write(svg)
-            text.append(f"\n![{caption}]({name}.svg)")
+    text += write_figures(folder, figures)
     text.append("\n" + table(["MiB of each rank", "changed", "whole: s", "stood still, s", "MB", "incremental: s",
                               "stood still, s", "MB"],
                              [[str(row["mib"]), f"{row['permille'] / 10:g} %", *(number(v) for v in (*row["whole"], *row["changed"]))]
                               for row in r["rows"]]))
-    with open(os.path.join(folder, "elastic_images.md"), "w", encoding="utf-8") as out:
-        out.write("\n".join(text) + "\n")
+    write_page(folder, "elastic_images", r, text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build")
-    parser.add_argument("--quick", action="store_true", help="fewer sizes and rates")
-    args = parser.parse_args()
-    build = os.path.abspath(args.build)
-    folder = os.path.join(build, "bench")
-    os.makedirs(folder, exist_ok=True)
+    is_quick, build, folder = arguments(__doc__)
     if subprocess.run(["criu", "check"], capture_output=True, check=False).returncode != 0:
         print("images of processes are not measured: CRIU may not work here (criu check)")
         return
     c = next(c for c in contenders(build) if c.name == "pliant")
     program = c.build("elastic_pages", folder)
-    sizes, rates = ((16, 64), (10, 200)) if args.quick else ((16, 64, 256, 1024), (1, 10, 100, 500))
+    sizes, rates = ((16, 64), (10, 200)) if is_quick else ((16, 64, 256, 1024), (1, 10, 100, 500))
     r = {"machine": machine(), "when": time.strftime("%Y-%m-%d"), "sizes": sizes, "rates": rates, "rows": []}
     for mib in sizes:
         for permille in rates:
@@ -104,8 +92,6 @@ def main():
             r["rows"].append({"mib": mib, "permille": permille, "whole": whole, "changed": changed})
             print(f"images ranks=2 mib={mib} changed={permille / 10:g}% whole {whole[0]:.2f} s still {whole[1]:.2f} s "
                   f"{whole[2]:.1f} MB; incremental {changed[0]:.2f} s still {changed[1]:.2f} s {changed[2]:.1f} MB", flush=True)
-    with open(os.path.join(folder, "elastic_images.json"), "w", encoding="utf-8") as out:
-        json.dump(r, out, indent=1)
     page(r, folder)
 
 

@@ -2,6 +2,7 @@
 // Formats and writes mpiexec's own messages.
 #include "launcher/base/say.h"
 
+#include "launcher/base/fd_io.h"
 #include "launcher/base/launcher.h"
 
 #include <stdarg.h>
@@ -14,22 +15,15 @@ enum { WIDTH = 80, TEXT = 8192 };
 
 const char *pli_say_name = "mpiexec";
 
-static void write_all(const char *text, unsigned long len)
+static void put_stderr(const char *text, unsigned long len)
 {
-    while (len > 0) {
-        ssize_t n = write(STDERR_FILENO, text, len);
-        if (n <= 0) {
-            return; // standard error is closed
-        }
-        text += n;
-        len -= (unsigned long)n;
-    }
+    (void)pli_fd_io_write(STDERR_FILENO, text, len); // it may be closed
 }
 
 static void put(const char *text, unsigned long len)
 {
     const struct pli_say_state *self = pli_launcher.say;
-    (self->put != NULL ? self->put : write_all)(text, len);
+    (self->put != NULL ? self->put : put_stderr)(text, len);
 }
 
 void pli_say_through(void (*fn)(const char *text, unsigned long len))

@@ -5,6 +5,7 @@
 // without bytes in it.
 #include "launcher/ckpt/ckpt_node.h"
 
+#include "launcher/base/fd_io.h"
 #include "launcher/base/say.h"
 #include "launcher/ckpt/page_hashes.h"
 
@@ -27,26 +28,13 @@ struct run {
     uint64_t at, len;
 };
 
-static bool write_all(int fd, const void *data, size_t len)
-{
-    for (const char *at = data; len > 0;) {
-        ssize_t n = write(fd, at, len);
-        if (n < 0 && errno != EINTR) {
-            return false;
-        }
-        at += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
 static bool write_run(int memory, int fd, const struct run *r, char *buf)
 {
-    bool is_good = write_all(fd, r, sizeof *r);
+    bool is_good = pli_fd_io_write(fd, r, sizeof *r);
     for (uint64_t done = 0; is_good && done < r->len;) {
         size_t want = r->len - done < CHUNK ? (size_t)(r->len - done) : CHUNK;
         ssize_t n = pread(memory, buf, want, (off_t)(r->at + done));
-        is_good = n > 0 && write_all(fd, buf, (size_t)n);
+        is_good = n > 0 && pli_fd_io_write(fd, buf, (size_t)n);
         done += n > 0 ? (uint64_t)n : 0;
     }
     return is_good;
@@ -59,7 +47,7 @@ bool pli_ckpt_node_write(int memory, const char *path, int report)
     char *buf = malloc(CHUNK);
     bool is_good = fd >= 0 && buf != NULL && fstat(memory, &st) == 0;
     struct run size = { .at = IS_WHOLE, .len = is_good ? (uint64_t)st.st_size : 0 };
-    is_good = is_good && write_all(fd, &size, sizeof size);
+    is_good = is_good && pli_fd_io_write(fd, &size, sizeof size);
     for (off_t at = 0; is_good;) {
         off_t from = lseek(memory, at, SEEK_DATA);
         if (from < 0) {
@@ -92,36 +80,26 @@ struct change {
     char *buf;
 };
 
-// Pages that are in the buffer.
-static bool write_pages(struct change *c, uint64_t at, size_t n)
+static void see_page(void *arg, uint64_t at, const uint64_t *index, bool is_same)
 {
-    size_t begin = 0;
-    uint64_t index;
-    bool is_good = true;
-    for (size_t i = 0; i <= n; i++) {
-        bool is_same = false;
-        if (i < n) {
-            pli_page_hash(c->buf + i * c->page, c->page, &c->hash[i]);
-            const struct pli_page_hash *old =
-                pli_page_hashes_find(&c->base, at + i * c->page, &index);
-            is_same = old != NULL && memcmp(old, &c->hash[i], sizeof *old) == 0;
-            if (old != NULL) {
-                c->is_there[index] = 1;
-            }
-        }
-        if ((i == n || is_same) && i > begin) {
-            const struct run r = { at + begin * c->page, (i - begin) * c->page };
-            is_good = is_good && write_all(c->fd, &r, sizeof r) &&
-                      write_all(c->fd, c->buf + begin * c->page, (size_t)r.len);
-        }
-        begin = i == n || is_same ? i + 1 : begin;
+    (void)at, (void)is_same;
+    if (index != NULL) {
+        ((struct change *)arg)->is_there[*index] = 1;
     }
-    pli_page_hashes_put(c->hashes, at, c->hash, n);
-    return is_good;
+}
+
+static bool write_changed(void *arg, uint64_t at, const void *data, size_t len)
+{
+    const struct change *c = arg;
+    const struct run r = { at, len };
+    return pli_fd_io_write(c->fd, &r, sizeof r) && pli_fd_io_write(c->fd, data, len);
 }
 
 static bool write_data(struct change *c, uint64_t from, uint64_t end)
 {
+    const struct pli_page_store store = {
+        &c->base, c->hashes, c->hash, c, see_page, write_changed
+    };
     while (from < end) {
         size_t want = end - from < CHUNK ? (size_t)(end - from) : CHUNK, have = 0;
         for (ssize_t n = 1; have < want && n > 0; have += n > 0 ? (size_t)n : 0) {
@@ -129,7 +107,7 @@ static bool write_data(struct change *c, uint64_t from, uint64_t end)
         }
         size_t n_page = (want + c->page - 1) / c->page;
         memset(c->buf + have, 0, n_page * c->page - have); // after the end of the memory
-        if (have < want || !write_pages(c, from, n_page)) {
+        if (have < want || !pli_page_hashes_store(&store, from, c->buf, n_page)) {
             return false;
         }
         from += want;
@@ -145,7 +123,7 @@ static bool write_gone(struct change *c)
         const struct pli_page_hash_run *b = &c->base.runs[i];
         for (uint64_t k = 0; k < b->n && is_good; k++) {
             const struct run r = { b->at + k * c->page, c->page | IS_GONE };
-            is_good = c->is_there[b->first + k] != 0 || write_all(c->fd, &r, sizeof r);
+            is_good = c->is_there[b->first + k] != 0 || pli_fd_io_write(c->fd, &r, sizeof r);
         }
     }
     return is_good;
@@ -156,7 +134,7 @@ static bool write_change(struct change *c, bool has_base)
     struct stat st;
     bool is_good = fstat(c->memory, &st) == 0;
     const struct run size = { has_base ? IS_CHANGE : IS_WHOLE, is_good ? (uint64_t)st.st_size : 0 };
-    is_good = is_good && write_all(c->fd, &size, sizeof size);
+    is_good = is_good && pli_fd_io_write(c->fd, &size, sizeof size);
     pli_page_hashes_begin(c->hashes, c->page);
     for (off_t at = 0; is_good;) {
         off_t from = lseek(c->memory, at, SEEK_DATA);
@@ -201,24 +179,10 @@ bool pli_ckpt_node_write_hashed(int memory, const char *path, const char *hashes
     return is_good;
 }
 
-// How much was read before the end.
-static size_t read_most(int fd, void *data, size_t len)
-{
-    size_t have = 0;
-    while (have < len) {
-        ssize_t n = read(fd, (char *)data + have, len - have);
-        if (n == 0 || (n < 0 && errno != EINTR)) {
-            break;
-        }
-        have += n > 0 ? (size_t)n : 0;
-    }
-    return have;
-}
-
 static bool read_all(int fd, void *data, size_t len)
 {
     errno = ENODATA; // unless there is another reason
-    return read_most(fd, data, len) == len;
+    return pli_fd_io_read(fd, data, len) == len;
 }
 
 static bool read_run(int memory, int fd, const struct run *r, uint64_t size, char *buf)
@@ -264,7 +228,7 @@ static bool read_file(int memory, const char *path, char *why, uint32_t depth)
                    (size.at == IS_WHOLE || size.at == IS_CHANGE) && size.len < INT64_MAX;
     bool is_lost = is_good && size.at == IS_CHANGE && !read_base(memory, path, why, depth);
     is_good = is_good && !is_lost && ftruncate(memory, (off_t)size.len) == 0;
-    for (size_t n; is_good && (n = read_most(fd, &r, sizeof r)) > 0;) {
+    for (size_t n; is_good && (n = pli_fd_io_read(fd, &r, sizeof r)) > 0;) {
         errno = ENODATA; // it is cut short
         is_good = n == sizeof r && read_run(memory, fd, &r, size.len, buf);
     }

@@ -162,3 +162,28 @@ void pli_page_hashes_put(FILE *to, uint64_t at, const struct pli_page_hash *hash
     fwrite(&r, sizeof r, 1, to);
     fwrite(hashes, sizeof *hashes, n, to);
 }
+
+bool pli_page_hashes_store(const struct pli_page_store *s, uint64_t at, const void *pages, size_t n)
+{
+    const size_t page = s->base->page;
+    const unsigned char *data = pages;
+    size_t begin = 0;
+    bool is_good = true;
+    for (size_t i = 0; i <= n; i++) {
+        bool is_same = false;
+        if (i < n) {
+            uint64_t index;
+            pli_page_hash(data + i * page, page, &s->hash[i]);
+            const struct pli_page_hash *old = pli_page_hashes_find(s->base, at + i * page, &index);
+            is_same = old != NULL && memcmp(old, &s->hash[i], sizeof *old) == 0;
+            s->see(s->arg, at + i * page, old != NULL ? &index : NULL, is_same);
+        }
+        if ((i == n || is_same) && i > begin) {
+            is_good = is_good &&
+                      s->write(s->arg, at + begin * page, data + begin * page, (i - begin) * page);
+        }
+        begin = i == n || is_same ? i + 1 : begin;
+    }
+    pli_page_hashes_put(s->hashes, at, s->hash, n);
+    return is_good;
+}

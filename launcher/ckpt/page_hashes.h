@@ -45,4 +45,19 @@ const struct pli_page_hash *pli_page_hashes_find(struct pli_page_hashes *h, uint
 void pli_page_hashes_begin(FILE *to, size_t page);
 void pli_page_hashes_put(FILE *to, uint64_t at, const struct pli_page_hash *hashes, size_t n);
 
+// Stores pages: those that the base has as they are need not be written again.
+struct pli_page_store {
+    struct pli_page_hashes *base;
+    FILE *hashes;               // gets the hashes of all pages
+    struct pli_page_hash *hash; // room for those of one call
+    void *arg;
+    // A page; index says which of the base it is, NULL: the base has none at this address.
+    void (*see)(void *arg, uint64_t at, const uint64_t *index, bool is_same);
+    // Pages that follow each other and are not the same. False: they could not be written.
+    bool (*write)(void *arg, uint64_t at, const void *data, size_t len);
+};
+// n pages, which are at an address of the memory.
+bool pli_page_hashes_store(const struct pli_page_store *s, uint64_t at, const void *pages,
+                           size_t n);
+
 #endif

@@ -5,6 +5,7 @@
 // those of that one's parent. So CRIU restores such a chain without knowing who made it.
 #include "launcher/ckpt/page_server.h"
 
+#include "launcher/base/fd_io.h"
 #include "launcher/ckpt/page_hashes.h"
 
 #include <errno.h>
@@ -49,29 +50,8 @@ struct memory {
 
 static bool receive(int fd, void *to, size_t len)
 {
-    for (char *at = to; len > 0;) {
-        ssize_t n = read(fd, at, len);
-        if (n == 0 || (n < 0 && errno != EINTR)) {
-            errno = n == 0 ? ECONNRESET : errno;
-            return false;
-        }
-        at += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const void *data, size_t len)
-{
-    for (const char *at = data; len > 0;) {
-        ssize_t n = write(fd, at, len);
-        if (n < 0 && errno != EINTR) {
-            return false;
-        }
-        at += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
+    errno = ECONNRESET; // unless there is another reason
+    return pli_fd_io_read(fd, to, len) == len;
 }
 
 static size_t add_number(uint8_t *to, uint32_t field, uint64_t value)
@@ -188,29 +168,24 @@ static bool begin_memory(struct memory *m, uint64_t target)
     return true;
 }
 
-// Pages that are in the buffer: those that the base has, too, are only mentioned.
+// A page that the base has, too, is only mentioned.
+static void see_page(void *arg, uint64_t at, const uint64_t *index, bool is_same)
+{
+    (void)index;
+    add_run(arg, at, 1, is_same ? IS_PARENT : IS_PRESENT);
+}
+
+static bool write_changed(void *arg, uint64_t at, const void *data, size_t len)
+{
+    (void)at;
+    return pli_fd_io_write(((struct memory *)arg)->pages, data, len);
+}
+
+// Pages that are in the buffer.
 static bool store(struct memory *m, uint64_t at, size_t n)
 {
-    size_t begin = 0;
-    uint64_t index;
-    bool is_good = true;
-    for (size_t i = 0; i <= n; i++) {
-        bool is_same = false;
-        if (i < n) {
-            pli_page_hash(m->buf + i * m->page, m->page, &m->hash[i]);
-            const struct pli_page_hash *old =
-                pli_page_hashes_find(&m->base, at + i * m->page, &index);
-            is_same = old != NULL && memcmp(old, &m->hash[i], sizeof *old) == 0;
-            add_run(m, at + i * m->page, 1, is_same ? IS_PARENT : IS_PRESENT);
-        }
-        if (i == n || is_same) {
-            is_good =
-                is_good && write_all(m->pages, m->buf + begin * m->page, (i - begin) * m->page);
-            begin = i + 1;
-        }
-    }
-    pli_page_hashes_put(m->hashes, at, m->hash, n);
-    return is_good && !ferror(m->hashes) && !ferror(m->map);
+    const struct pli_page_store s = { &m->base, m->hashes, m->hash, m, see_page, write_changed };
+    return pli_page_hashes_store(&s, at, m->buf, n) && !ferror(m->hashes) && !ferror(m->map);
 }
 
 static bool take_pages(struct memory *m, const struct command *c, uint32_t flags)
@@ -243,16 +218,16 @@ static bool obey(struct memory *m, const struct command *c, bool *is_end_out)
     case OPEN:
     case OPEN_ANSWER:
         return end_memory(m) && begin_memory(m, c->target) &&
-               (what == OPEN || write_all(m->plan->fd, &no_parent, 1));
+               (what == OPEN || pli_fd_io_write(m->plan->fd, &no_parent, 1));
     case PARENT:
-        return write_all(m->plan->fd, &none, sizeof none);
+        return pli_fd_io_write(m->plan->fd, &none, sizeof none);
     case ADD:
     case ADD_FLAGS:
         return take_pages(m, c, what == ADD ? IS_PRESENT : flags);
     case CLOSE:
     case FORCE_CLOSE:
         *is_end_out = true;
-        return end_memory(m) && write_all(m->plan->fd, &none, sizeof none);
+        return end_memory(m) && pli_fd_io_write(m->plan->fd, &none, sizeof none);
     default:
         snprintf(m->failed, sizeof m->failed, "command %u, which CRIU sent,", what);
         errno = EPROTO;

@@ -4,6 +4,7 @@
 #include "launcher/hosts/file_copy.h"
 
 #include "base/fd_wait.h"
+#include "launcher/base/fd_io.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -185,12 +186,8 @@ static bool receive_content(struct transfer *h, int file, uint64_t size, const c
         if (!pli_protect_stream_get(h->s, h->buf, n)) {
             return fail(h, errno, "came only in part:", name);
         }
-        for (size_t done = 0; done < n;) {
-            ssize_t k = write(file, h->buf + done, n - done);
-            if (k < 0 && errno != EINTR) {
-                return fail(h, errno, "cannot be written:", name);
-            }
-            done += k > 0 ? (size_t)k : 0;
+        if (!pli_fd_io_write(file, h->buf, n)) {
+            return fail(h, errno, "cannot be written:", name);
         }
         size -= n;
     }

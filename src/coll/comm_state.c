@@ -49,6 +49,16 @@ static void end(struct pli_comm *comm)
     }
 }
 
+void pli_comm_state_clone(struct pli_comm *comm)
+{
+    if (comm->coll != NULL) {
+        pli_board_life_drop(comm->coll->here);
+        pli_hostmap_close(comm->coll->hosts);
+        free(comm->coll);
+        comm->coll = NULL;
+    }
+}
+
 PLI_START void pli_comm_state_init(void)
 {
     pli_comm_on_end(end);

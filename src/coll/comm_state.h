@@ -37,6 +37,10 @@ static inline struct pli_board *pli_comm_state_here(const struct pli_comm *comm)
     return comm->coll->here;
 }
 
+// In a process that was forked: the next collective makes all anew, and what other processes see
+// stays the parent's.
+void pli_comm_state_clone(struct pli_comm *comm);
+
 // Where the members are. Never NULL.
 const struct pli_hostmap *pli_comm_state_hosts(struct pli_comm *comm);
 

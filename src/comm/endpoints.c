@@ -17,6 +17,7 @@
 #include "obj/attr_predefined.h"
 #include "obj/comm.h"
 #include "obj/comm_hint.h"
+#include "obj/datatype.h"
 #include "obj/errhandler.h"
 #include "obj/group_build.h"
 #include "obj/info.h"
@@ -31,13 +32,15 @@ struct offer {
     int32_t why;      // enum pli_err: why it cannot take part
     uint32_t first;   // numbers of those that are new
     uint16_t n_lane;
-    uint16_t has_own; // the first endpoint is the parent's and not new
+    uint8_t has_own;   // the first endpoint is the parent's and not new
+    uint8_t is_ranked; // their ranks are chosen
 };
 
 // What all members have sent: those of the local and, of an intercommunicator, the remote group.
 struct offers {
     struct offer *near, *far; // far: NULL of an intracommunicator
     uint64_t context, local_context;
+    int *ranks; // the chosen ranks of all endpoints, by member and index; NULL: in that order
 };
 
 // Lanes to spread the endpoints over: all, unless a hint says fewer.
@@ -128,6 +131,19 @@ static enum pli_err make_eps(struct pli_comm *parent, struct offer *mine,
     return PLI_OK;
 }
 
+// Whether all members call the same function.
+static enum pli_err check_ranked(const struct offer *offers, const struct pli_comm *parent)
+{
+    for (int i = 1; i < parent->size; i++) {
+        if (offers[i].is_ranked != offers[0].is_ranked) {
+            return pli_fail(PLI_ERR_ARG,
+                            "ranks 0 and %d of %s do not both choose the ranks of their endpoints",
+                            i, pli_comm_say(parent));
+        }
+    }
+    return PLI_OK;
+}
+
 // Whether all members of one group can take part and their endpoints are not too many. me: the
 // caller's rank in it, whose own error was reported already; -1: the remote group.
 static enum pli_err check(const struct offer *offers, int n, int me, const struct pli_comm *parent,
@@ -164,6 +180,34 @@ static enum pli_err check_all(const struct offers *all, const struct pli_comm *p
                            pli_comm_say(parent));
         }
     }
+    return err == PLI_OK && all->far == NULL ? check_ranked(all->near, parent) : err;
+}
+
+// Gather the ranks that all members choose. One that has no memory for them lets all fail.
+static enum pli_err gather_ranks(struct pli_comm *parent, const int *mine, struct offers *all)
+{
+    struct pli_datatype *type = pli_datatype_basic(MPI_INT);
+    struct pli_op *min = pli_handle_get(MPI_MIN, PLI_KIND_OP);
+    int *counts = malloc(2 * (size_t)parent->size * sizeof *counts), *at = counts + parent->size;
+    int total = 0, all_good = 0;
+    for (int i = 0; i < parent->size && counts != NULL; i++) {
+        counts[i] = all->near[i].n;
+        at[i] = total;
+        total += counts[i];
+    }
+    all->ranks = malloc(((size_t)total + 1) * sizeof *all->ranks);
+    int is_good = counts != NULL && all->ranks != NULL;
+    enum pli_err err = pli_coll_allreduce(&is_good, &all_good, 1, type, min, parent);
+    if (err == PLI_OK && !all_good) {
+        err = pli_fail(PLI_ERR_NOMEM, "%s has no memory for the ranks of all endpoints",
+                       is_good ? "another process" : "this process");
+    }
+    if (err == PLI_OK) {
+        const struct pli_ints n = { .data = counts }, where = { .data = at };
+        err = pli_coll_allgatherv(mine, counts[parent->rank], type, all->ranks, n, where, type,
+                                  parent);
+    }
+    free(counts);
     return err;
 }
 
@@ -195,6 +239,51 @@ static enum pli_err make_group(const struct offer *offers, const struct pli_grou
                         n - at < width ? n - at : width);
             }
         }
+    }
+    return pli_group_build_finish(&b, parent->session, parent->group->me, out);
+}
+
+// The same in the order of the chosen ranks. All members find the same mistakes.
+static enum pli_err make_ranked_group(const struct offers *all, const struct pli_comm *parent,
+                                      struct pli_group **out)
+{
+    int total = 0, k = 0;
+    for (int i = 0; i < parent->size; i++) {
+        total += all->near[i].n;
+    }
+    struct pli_id *ids = calloc((size_t)total + 1, sizeof *ids);
+    unsigned char *is_taken = calloc((size_t)total + 1, 1);
+    enum pli_err err = ids != NULL && is_taken != NULL
+                           ? PLI_OK
+                           : pli_fail(PLI_ERR_NOMEM, "no memory for %d endpoints", total);
+    for (int i = 0; i < parent->size && err == PLI_OK; i++) {
+        const struct offer *o = &all->near[i];
+        uint64_t proc = pli_group_at(parent->group, i).proc;
+        for (int e = 0; e < o->n && err == PLI_OK; e++, k++) {
+            int rank = all->ranks[k];
+            if (rank < 0 || rank >= total || is_taken[rank]) {
+                err = pli_fail(PLI_ERR_RANK, "ranks[%d] at rank %d of %s is %d; %s", e, i,
+                               pli_comm_say(parent), rank,
+                               rank < 0 || rank >= total
+                                   ? "it must be less than the number of all endpoints, and not "
+                                     "negative"
+                                   : "another endpoint has this rank");
+                break;
+            }
+            is_taken[rank] = 1;
+            ids[rank] = (struct pli_id){ proc, pli_endpoint_nth(o->first, o->n_lane, (uint32_t)e) };
+        }
+    }
+    struct pli_group_build b;
+    pli_group_build_init(&b);
+    for (int r = 0; r < total && err == PLI_OK; r++) {
+        pli_group_build_add_id(&b, ids[r]);
+    }
+    free(ids);
+    free(is_taken);
+    if (err != PLI_OK) {
+        pli_group_build_fini(&b);
+        return err;
     }
     return pli_group_build_finish(&b, parent->session, parent->group->me, out);
 }
@@ -279,8 +368,19 @@ static enum pli_err build(struct pli_comm *parent, const struct offers *all, uin
                           struct pli_endpoint **eps, struct pli_comm *out[])
 {
     int n = all->near[parent->rank].n;
-    if (n == 0) {
-        return PLI_OK;
+    struct shape s = { .parent = parent,
+                       .context = all->context,
+                       .local_context = all->local_context,
+                       .hints = hints };
+    enum pli_err err = PLI_OK;
+    if (all->ranks != NULL) { // also without endpoints here: all members find the same mistakes
+        err = make_ranked_group(all, parent, &s.group);
+    } else if (n > 0) {
+        err = make_group(all->near, parent->group, parent, &s.group);
+    }
+    if (n == 0 || err != PLI_OK) {
+        pli_group_release(s.group);
+        return err;
     }
     if (is_oversubscribed(all, parent)) {
         for (int i = 0; i < n; i++) {
@@ -288,12 +388,7 @@ static enum pli_err build(struct pli_comm *parent, const struct offers *all, uin
         }
         atomic_fetch_add_explicit(&pli_proc.n_oversubscribed, n, memory_order_relaxed);
     }
-    struct shape s = { .parent = parent,
-                       .context = all->context,
-                       .local_context = all->local_context,
-                       .hints = hints };
-    enum pli_err err = make_group(all->near, parent->group, parent, &s.group);
-    if (err == PLI_OK && all->far != NULL) {
+    if (all->far != NULL) {
         err = make_group(all->far, parent->remote, parent, &s.remote);
     }
     if (err == PLI_OK) {
@@ -324,8 +419,8 @@ static enum pli_err exchange(struct pli_comm *parent, const struct offer *mine, 
     return err;
 }
 
-static enum pli_err create(struct pli_comm *parent, struct offer mine, uint32_t hints,
-                           enum pli_err why, struct pli_comm *out[])
+static enum pli_err create(struct pli_comm *parent, struct offer mine, const int *ranks,
+                           uint32_t hints, enum pli_err why, struct pli_comm *out[])
 {
     struct pli_endpoint **eps = NULL;
     size_t n_far = parent->is_inter ? (size_t)parent->n_peer : 0;
@@ -347,10 +442,14 @@ static enum pli_err create(struct pli_comm *parent, struct offer mine, uint32_t 
     if (err == PLI_OK) {
         err = why != PLI_OK ? why : check_all(&all, parent);
     }
+    if (err == PLI_OK && mine.is_ranked) {
+        err = gather_ranks(parent, ranks, &all);
+    }
     if (err == PLI_OK) {
         err = build(parent, &all, hints, eps, out);
     }
     release_all(eps, mine.n); // those that no communicator took
+    free(all.ranks);
     free(all.near);
     return err;
 }
@@ -371,14 +470,31 @@ enum pli_err pli_endpoints_create(struct pli_comm *parent, int n, struct pli_inf
         return pli_comm_refuse_span(parent, "endpoints");
     }
     struct offer mine = { .n = n, .n_lane = (uint16_t)lanes_wanted(info) };
-    return create(parent, mine, hints_of(info, mine.n_lane), why, out);
+    return create(parent, mine, NULL, hints_of(info, mine.n_lane), why, out);
+}
+
+enum pli_err pli_endpoints_create_ranked(struct pli_comm *parent, int n, const int ranks[],
+                                         struct pli_info *info, enum pli_err why,
+                                         struct pli_comm *out[])
+{
+    if (parent->is_span) {
+        return pli_comm_refuse_span(parent, "endpoints");
+    }
+    if (parent->is_inter) {
+        return pli_fail(PLI_ERR_COMM,
+                        "%s is an intercommunicator; the ranks of its endpoints "
+                        "cannot be chosen",
+                        pli_comm_say(parent));
+    }
+    struct offer mine = { .n = n, .n_lane = (uint16_t)lanes_wanted(info), .is_ranked = 1 };
+    return create(parent, mine, ranks, hints_of(info, mine.n_lane), why, out);
 }
 
 enum pli_err pli_endpoints_create_more(struct pli_comm *parent, int n, enum pli_err why,
                                        struct pli_comm *out[])
 {
     struct offer mine = { .n = n, .n_lane = PLI_NODE_N_LANE, .has_own = 1 };
-    return create(parent, mine, 0, why, out);
+    return create(parent, mine, NULL, 0, why, out);
 }
 
 enum pli_err pli_endpoints_attach(struct pli_comm *comm)

@@ -16,6 +16,12 @@ struct pli_info;
 enum pli_err pli_endpoints_create(struct pli_comm *parent, int n, struct pli_info *info,
                                   enum pli_err why, struct pli_comm *out[]);
 
+// The same with ranks that the callers choose: endpoint i of this process gets rank ranks[i]. All
+// ranks of all processes together are 0, 1, 2, ..., each once. Not of an intercommunicator.
+enum pli_err pli_endpoints_create_ranked(struct pli_comm *parent, int n, const int ranks[],
+                                         struct pli_info *info, enum pli_err why,
+                                         struct pli_comm *out[]);
+
 // The same with n >= 1 endpoints of which the first is the parent's own, so that only the others
 // are new.
 enum pli_err pli_endpoints_create_more(struct pli_comm *parent, int n, enum pli_err why,

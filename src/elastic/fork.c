@@ -74,10 +74,11 @@ static void tell_parent(void)
 }
 
 // A clone becomes a rank. Its memory is a copy of its parent's.
-static enum pli_err start_clone(uint32_t index, uint32_t version, int n_old)
+static enum pli_err start_clone(uint32_t index, const struct pli_fork_clones *clones,
+                                uint32_t version, int n_old)
 {
     pli_fault("fork_clone", pli_boot.index); // still the parent's index
-    enum pli_err err = pli_fork_child_begin(index, tell_parent);
+    enum pli_err err = pli_fork_child_begin(index, clones, tell_parent);
     if (err != PLI_OK) {
         pli_log(PLI_ERROR, "a rank cannot be forked: %s", pli_fail_take(NULL));
         _exit(1); // the parent reads the end of the pipe
@@ -128,8 +129,9 @@ static enum pli_err fork_quiesced(int m, struct pli_info *info, enum pli_err why
     if (rank < m) {
         err = clone_process(a.first + (uint32_t)rank, &is_new);
         if (is_new) {
+            const struct pli_fork_clones clones = { world->group, m, a.first };
             *n_out = 0;
-            return start_clone(a.first + (uint32_t)rank, version + 1, n_old);
+            return start_clone(a.first + (uint32_t)rank, &clones, version + 1, n_old);
         }
     }
     pli_fault("fork_made", pli_boot.index);

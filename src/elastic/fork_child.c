@@ -6,6 +6,8 @@
 
 #include "base/lock.h"
 #include "boot/boot.h"
+#include "coll/comm_state.h"
+#include "comm/endpoint_static.h"
 #include "msg/arena.h"
 #include "msg/bsend.h"
 #include "msg/endpoint.h"
@@ -18,6 +20,8 @@
 #include "obj/group.h"
 #include "obj/session.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static void flush_buffer(struct pli_comm *c, void *arg)
@@ -29,13 +33,13 @@ static void flush_buffer(struct pli_comm *c, void *arg)
 }
 
 struct uncloneable {
-    size_t n_endpoint, n_upc;
+    size_t n_static, n_upc;
 };
 
 static void count_uncloneable(struct pli_comm *c, void *arg)
 {
     struct uncloneable *o = arg;
-    o->n_endpoint += c->ep != pli_process_ep();
+    o->n_static += pli_endpoint_static_is(c);
     o->n_upc += c->context == PLI_CONTEXT_UPC || c->context == PLI_CONTEXT_UPC_ALL;
 }
 
@@ -58,12 +62,12 @@ static enum pli_err check_objects(void)
     struct uncloneable uncloneable = { 0, 0 };
     size_t n = 0;
     pli_comm_each(count_uncloneable, &uncloneable);
-    if (uncloneable.n_upc > 0 || uncloneable.n_endpoint > 0) {
+    if (uncloneable.n_upc > 0 || uncloneable.n_static > 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         uncloneable.n_upc > 0
                             ? "is a UPC program, whose threads are not cloned"
-                            : "has communicators of endpoints, which are not cloned; "
-                              "free them before");
+                            : "has MPI_COMM_ENDPOINTS, which is not cloned; make endpoints with "
+                              "MPI_Comm_create_endpoints instead");
     }
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];
@@ -120,26 +124,131 @@ enum pli_err pli_fork_child_may(void)
     return check_objects();
 }
 
-// A communicator with no member but the parent has no member but the clone here; all others are
-// lost to the clone.
-static void keep_if_single(struct pli_comm *c, void *arg)
+// The clone of a process; false: it was not cloned.
+static bool clone_of(const struct pli_fork_clones *clones, uint64_t proc, uint64_t *out)
 {
-    struct pli_group *mine = arg, *group;
+    int rank = pli_group_rank_of(clones->parents, (struct pli_id){ proc, pli_process_ep()->id.ep });
+    *out = pli_proc.boot->job | (clones->first + (uint32_t)(rank < 0 ? 0 : rank));
+    return rank >= 0 && rank < clones->n;
+}
+
+// Handles of many endpoints share the members of their group; so do those of their clones.
+struct last_group {
+    const struct pli_group_store *store; // of the old one; NULL: it is one run
+    struct pli_group_run one;
+    const struct pli_session *session;
+    int size;
+    struct pli_group *clones; // NULL: not all were cloned
+};
+
+static bool is_same_group(const struct last_group *l, const struct pli_group *old)
+{
+    return l->size == old->size && l->session == old->session && l->store == old->store &&
+           (old->store != NULL || memcmp(&l->one, &old->one, sizeof l->one) == 0);
+}
+
+// What goes through all communicators.
+struct keeping {
+    struct pli_fork_clones clones;
+    struct last_group last;
+};
+
+static struct pli_group *make_clones(const struct pli_fork_clones *clones,
+                                     const struct pli_group *old)
+{
+    struct pli_group *group = NULL;
+    struct pli_id *ids = malloc(((size_t)old->size + 1) * sizeof *ids);
+    bool is_good = ids != NULL;
+    for (int i = 0; i < old->size && is_good; i++) {
+        struct pli_id id = pli_group_at(old, i);
+        is_good = clone_of(clones, id.proc, &ids[i].proc);
+        ids[i].ep = id.ep; // endpoints have the same numbers there
+    }
+    if (!is_good || pli_group_create(ids, old->size, old->session, &group) != PLI_OK) {
+        group = NULL;
+    }
+    free(ids);
+    return group;
+}
+
+// The clones of all members of a group, seen by `me`; NULL: not all were cloned, or there is no
+// memory.
+static struct pli_group *group_of_clones(struct keeping *k, const struct pli_group *old,
+                                         struct pli_id me)
+{
+    struct pli_group *group = NULL;
+    if (!is_same_group(&k->last, old)) {
+        pli_group_release(k->last.clones);
+        k->last = (struct last_group){ old->store, old->one, old->session, old->size,
+                                       make_clones(&k->clones, old) };
+    }
+    return k->last.clones != NULL && pli_group_dup(k->last.clones, me, &group) == PLI_OK ? group
+                                                                                         : NULL;
+}
+
+// The context of a communicator among the clones: as if the clone of its maker had made it. No
+// process can have made the same, since all clones are new.
+static bool context_of_clones(const struct pli_fork_clones *clones, uint64_t old, uint64_t *out)
+{
+    uint64_t maker = old >> PLI_CONTEXT_MAKER_BIT, clone;
+    uint64_t count = old & (((uint64_t)1 << PLI_CONTEXT_MAKER_BIT) - 1);
+    bool is_counted = maker <= PLI_CONTEXT_MAKER_MAX && count >= PLI_CONTEXT_FIRST;
+    if (!is_counted || !clone_of(clones, pli_proc.boot->job | maker, &clone)) {
+        return false;
+    }
+    *out = (clone & PLI_CONTEXT_MAKER_MAX) << PLI_CONTEXT_MAKER_BIT | count;
+    return true;
+}
+
+// Whether the clones of all members have this communicator, too; then it is theirs from now on.
+static bool keep_among_clones(struct pli_comm *c, struct keeping *k)
+{
+    uint64_t context;
+    if (c->is_span || pli_comm_is_stopped(c) ||
+        !context_of_clones(&k->clones, c->context, &context)) {
+        return false;
+    }
+    struct pli_group *group = group_of_clones(k, c->group, c->ep->id);
+    struct pli_group *remote =
+        group != NULL && c->is_inter ? group_of_clones(k, c->remote, c->ep->id) : group;
+    if (group == NULL || remote == NULL) {
+        pli_group_release(group);
+        return false;
+    }
+    if (c->is_inter) {
+        pli_group_release(c->remote);
+    }
+    pli_group_release(c->group);
+    c->group = group;
+    c->remote = remote;
+    c->context = context;
+    c->n_coll = c->n_coll_init = 0;
+    c->n_agreement = c->n_agreed = 0;
+    pli_comm_state_clone(c);
+    return true;
+}
+
+// A communicator with no member but the parent has no member but the clone here. One whose members
+// were all cloned is that of their clones, and all others are lost to the clone.
+static void keep_or_lose(struct pli_comm *c, void *arg)
+{
+    struct pli_group *group;
     if (c->obj.value == (uintptr_t)MPI_COMM_WORLD) {
         return; // its attributes go to the next version
     }
     bool is_single = !c->is_inter && c->size == 1 && c->ep == pli_process_ep();
     c->is_holding = false; // the parent releases what it holds
-    if (!is_single || pli_group_dup(mine, pli_process_ep()->id, &group) != PLI_OK) {
+    if (is_single &&
+        pli_group_create(&pli_process_ep()->id, 1, c->group->session, &group) == PLI_OK) {
+        pli_group_release(c->group);
+        c->group = c->remote = group;
+    } else if (is_single || !keep_among_clones(c, arg)) {
         pli_comm_lose(c);
-        return;
     }
-    group->session = pli_session_retain(c->group->session);
-    pli_group_release(c->group);
-    c->group = c->remote = group;
 }
 
-enum pli_err pli_fork_child_begin(uint32_t index, void (*on_known)(void))
+enum pli_err pli_fork_child_begin(uint32_t index, const struct pli_fork_clones *clones,
+                                  void (*on_known)(void))
 {
     bool is_shared = pli_proc.boot->node.rows[pli_proc.boot->row].is_shared != 0;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
@@ -165,13 +274,10 @@ enum pli_err pli_fork_child_begin(uint32_t index, void (*on_known)(void))
             pli_endpoint_clone(lane);
         }
     }
-    struct pli_group *mine;
     if (err == PLI_OK) {
-        err = pli_group_create(&pli_process_ep()->id, 1, NULL, &mine);
-    }
-    if (err == PLI_OK) {
-        pli_comm_each(keep_if_single, mine);
-        pli_group_release(mine);
+        struct keeping k = { .clones = *clones };
+        pli_comm_each(keep_or_lose, &k);
+        pli_group_release(k.last.clones);
         boot->ops->tell(boot, PLI_NODE_RUNNING);
     }
     return err;

@@ -7,14 +7,25 @@
 
 #include <stdint.h>
 
+struct pli_group;
+
 // Whether this process can be cloned now: no operation may be under way in it. Completes buffered
 // sends first. The error text says what the program must do before. Context: no lock held.
 enum pli_err pli_fork_child_may(void);
 
+// Which processes a fork clones: the first n of `parents`, whose clones are the processes first,
+// first + 1, ... of the job.
+struct pli_fork_clones {
+    const struct pli_group *parents;
+    int n;
+    uint32_t first;
+};
+
 // In the new process, which becomes the process `index` of the job, if need be on another host.
-// on_known: see pli_boot_ops.clone. Everything that other processes see is made anew; communicators
-// are dropped, as they belong to the parent, but for those with one member. Context: the process
-// has one thread.
-enum pli_err pli_fork_child_begin(uint32_t index, void (*on_known)(void));
+// on_known: see pli_boot_ops.clone. Everything that other processes see is made anew. A communicator
+// of which all members were cloned is that of the clones here, and others are dropped, as they
+// belong to the parent. Context: the process has one thread.
+enum pli_err pli_fork_child_begin(uint32_t index, const struct pli_fork_clones *clones,
+                                  void (*on_known)(void));
 
 #endif

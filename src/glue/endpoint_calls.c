@@ -14,9 +14,9 @@
 
 #include <stdlib.h>
 
-int pli_endpoint_calls_create(MPI_Comm parent, int n, MPI_Info info, MPI_Comm out[])
+static int create(const char *fn, MPI_Comm parent, int n, bool is_ranked, const int ranks[],
+                  MPI_Info info, MPI_Comm out[])
 {
-    static const char fn[] = "MPI_Comm_create_endpoints";
     struct pli_comm *comm = pli_arg_comm(parent);
     if (comm == NULL) {
         return pli_bad_handle(NULL, fn, "parent_comm", PLI_KIND_COMM, parent);
@@ -27,6 +27,8 @@ int pli_endpoint_calls_create(MPI_Comm parent, int n, MPI_Info info, MPI_Comm ou
         why = pli_fail(PLI_ERR_ARG, "argument my_num_ep is %d; it must not be negative", n);
     } else if (n > 0 && out == NULL) {
         why = pli_fail(PLI_ERR_ARG, "argument out_comm_hdls is NULL, but my_num_ep is %d", n);
+    } else if (is_ranked && n > 0 && ranks == NULL) {
+        why = pli_fail(PLI_ERR_ARG, "argument ranks is NULL, but my_num_ep is %d", n);
     } else if (hints == NULL && info != MPI_INFO_NULL) {
         why = pli_fail(PLI_ERR_INFO, "argument info %s", pli_handle_why(info, PLI_KIND_INFO));
     }
@@ -34,7 +36,10 @@ int pli_endpoint_calls_create(MPI_Comm parent, int n, MPI_Info info, MPI_Comm ou
     if (why == PLI_OK && comms == NULL) {
         why = pli_fail(PLI_ERR_NOMEM, "no memory for %d handles", n);
     }
-    enum pli_err err = pli_endpoints_create(comm, why == PLI_OK ? n : 0, hints, why, comms);
+    int n_good = why == PLI_OK ? n : 0;
+    enum pli_err err = is_ranked
+                           ? pli_endpoints_create_ranked(comm, n_good, ranks, hints, why, comms)
+                           : pli_endpoints_create(comm, n_good, hints, why, comms);
     // An array for an absurd number of handles may be larger than the memory: it is not written to.
     bool is_safe = why == PLI_OK && err != PLI_ERR_NOMEM;
     for (int i = 0; is_safe && i < n; i++) {
@@ -42,6 +47,17 @@ int pli_endpoint_calls_create(MPI_Comm parent, int n, MPI_Info info, MPI_Comm ou
     }
     free(comms);
     return pli_glue_return(&comm->obj, fn, err);
+}
+
+int pli_endpoint_calls_create(MPI_Comm parent, int n, MPI_Info info, MPI_Comm out[])
+{
+    return create("MPI_Comm_create_endpoints", parent, n, false, NULL, info, out);
+}
+
+int pli_endpoint_calls_create_ranked(MPI_Comm parent, int n, const int ranks[], MPI_Info info,
+                                     MPI_Comm out[])
+{
+    return create("MPIX_Comm_create_endpoints_ranked", parent, n, true, ranks, info, out);
 }
 
 int pli_endpoint_calls_attach(MPI_Comm comm, int index)

@@ -6,6 +6,8 @@
 #include <mpi.h>
 
 int pli_endpoint_calls_create(MPI_Comm parent, int n, MPI_Info info, MPI_Comm out[]);
+int pli_endpoint_calls_create_ranked(MPI_Comm parent, int n, const int ranks[], MPI_Info info,
+                                     MPI_Comm out[]);
 int pli_endpoint_calls_attach(MPI_Comm comm, int index);
 
 #endif

@@ -50,7 +50,8 @@ uint64_t pli_process_context(void)
     }
     // 24 bits say which process, 38 count: a new one every microsecond lasts for three days.
     uint64_t n = atomic_fetch_add_explicit(&next_context, 1, memory_order_relaxed);
-    return span_mark | (pli_proc.id & 0xffffff) << 40 | (PLI_CONTEXT_FIRST + n * 4);
+    return span_mark | (pli_proc.id & PLI_CONTEXT_MAKER_MAX) << PLI_CONTEXT_MAKER_BIT |
+           (PLI_CONTEXT_FIRST + n * 4);
 }
 
 uint64_t pli_process_world(void)

@@ -34,6 +34,9 @@ void pli_process_drain(void);
 // The process's first endpoint: what ranks of MPI_COMM_WORLD are.
 struct pli_endpoint *pli_process_ep(void);
 
+// Counted contexts: the index of the process that made it stands above this bit.
+enum { PLI_CONTEXT_MAKER_BIT = 40, PLI_CONTEXT_MAKER_MAX = 0xffffff };
+
 // A context for a new communicator led by this process: unique in the job, never used again.
 uint64_t pli_process_context(void);
 

@@ -71,8 +71,100 @@ static void check_memory(int was)
     data[rank_of(MPI_COMM_WORLD)] = -1; // this process's alone
 }
 
+// Communicators of ranks that are cloned: all of them, and between the even and the odd ones. They
+// are the clones' own afterwards, beside those of the parents.
+enum { N_END = 3 };
+struct parts {
+    MPI_Comm all, grid, inter;
+    MPI_Comm ends[N_END]; // endpoints of each
+};
+
+// One thread for all endpoints of this process.
+static void talk_ends(struct parts *p, int was, int m)
+{
+    int in[N_END], sum[N_END], mine[N_END], n_req = 0;
+    MPI_Request reqs[3 * N_END];
+    for (int i = 0; i < N_END; i++) {
+        int rank = rank_of(p->ends[i]), size = size_of(p->ends[i]);
+        T_EQ(size, m * N_END);
+        T_EQ(rank, (m - 1 - was) * N_END + i);
+        mine[i] = rank;
+        in[i] = sum[i] = -1;
+        T_MPI(MPI_Irecv(&in[i], 1, MPI_INT, (rank + 1) % size, 8, p->ends[i], &reqs[n_req++]));
+        T_MPI(MPI_Isend(&mine[i], 1, MPI_INT, (rank + size - 1) % size, 8, p->ends[i],
+                        &reqs[n_req++]));
+        T_MPI(MPI_Iallreduce(&mine[i], &sum[i], 1, MPI_INT, MPI_SUM, p->ends[i], &reqs[n_req++]));
+    }
+    T_MPI(MPI_Waitall(n_req, reqs, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < N_END; i++) {
+        int size = m * N_END;
+        T_EQ(in[i], (mine[i] + 1) % size);
+        T_EQ(sum[i], size * (size - 1) / 2);
+    }
+}
+
+static void make_parts(struct parts *p, int was, int m)
+{
+    MPI_Comm half;
+    *p = (struct parts){ .all = MPI_COMM_NULL, .grid = MPI_COMM_NULL, .inter = MPI_COMM_NULL };
+    T_MPI(MPI_Comm_split(MPI_COMM_WORLD, was < m ? 3 : MPI_UNDEFINED, -was, &p->all));
+    if (was >= m) {
+        return;
+    }
+    T_MPI(MPI_Comm_set_name(p->all, "those who are cloned"));
+    T_MPI(MPI_Cart_create(p->all, 1, &m, &(int){ 1 }, 0, &p->grid));
+    T_MPI(MPI_Comm_create_endpoints(p->all, N_END, MPI_INFO_NULL, p->ends));
+    talk(p->all);
+    talk(p->grid);
+    talk_ends(p, was, m);
+    if (m > 1) {
+        T_MPI(MPI_Comm_split(p->all, was % 2, was, &half));
+        T_MPI(MPI_Intercomm_create(half, 0, p->all, m - 1 - (was + 1) % 2, 5, &p->inter));
+        T_MPI(MPI_Comm_free(&half));
+    }
+}
+
+static void check_parts(struct parts *p, int was, int m)
+{
+    char name[MPI_MAX_OBJECT_NAME];
+    int len, left, right, pid = (int)getpid(), most[2], mine[2] = { pid, -pid };
+    if (was >= m) {
+        return;
+    }
+    T_EQ(size_of(p->all), m);
+    T_EQ(rank_of(p->all), m - 1 - was);
+    MPI_Comm_get_name(p->all, name, &len);
+    T_STR(name, "those who are cloned");
+    talk(p->all);
+    talk(p->grid);
+    talk_ends(p, was, m);
+    for (int i = 0; i < N_END; i++) {
+        T_MPI(MPI_Comm_free(&p->ends[i]));
+    }
+    T_MPI(MPI_Cart_shift(p->grid, 0, 1, &left, &right));
+    T_EQ(right, (rank_of(p->grid) + 1) % m);
+    if (p->inter != MPI_COMM_NULL) {
+        int sum = 0, want = 0;
+        for (int i = 0; i < m; i++) {
+            want += i % 2 != was % 2 ? i : 0;
+        }
+        T_MPI(MPI_Allreduce(&was, &sum, 1, MPI_INT, MPI_SUM, p->inter));
+        T_EQ(sum, want);
+        T_MPI(MPI_Comm_free(&p->inter));
+    }
+    T_MPI(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, p->all));
+    T_OK(m == 1 || most[0] != -most[1]); // several processes, and all of them answer
+    MPI_Comm dup;
+    T_MPI(MPI_Comm_dup(p->all, &dup)); // they make others
+    talk(dup);
+    T_MPI(MPI_Comm_free(&dup));
+    T_MPI(MPI_Comm_free(&p->grid));
+    T_MPI(MPI_Comm_free(&p->all));
+}
+
 static void once(int m)
 {
+    struct parts parts;
     int was = rank_of(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD), pid = (int)getpid(), key, flag;
     MPI_Comm dup, self, old;
     MPI_Datatype pair;
@@ -82,6 +174,8 @@ static void once(int m)
     }
     T_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &dup));
     T_MPI(MPI_Comm_dup(MPI_COMM_SELF, &self));
+    talk(dup);
+    make_parts(&parts, was, m);
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL);
@@ -122,7 +216,8 @@ static void once(int m)
     T_EQ(rank_of(self), 0);
     T_EQ(rank_of(MPI_COMM_SELF), 0);
     talk(self);
-    if (is_new && n > 1) {
+    check_parts(&parts, was, m);
+    if (is_new && m < n) {
         int x;
         T_REFUSED(MPI_Comm_rank(dup, &x), MPI_ERR_COMM, "made before MPI_Fork");
     } else if (!is_new) {
@@ -130,7 +225,11 @@ static void once(int m)
         T_MPI(MPI_Recv(&word, 1, MPI_INT, before, 77, old, MPI_STATUS_IGNORE));
         T_EQ(word, before);
         talk(old);
-        talk(dup);
+    }
+    if (!is_new || m == n) {
+        T_EQ(size_of(dup), n);
+        T_EQ(rank_of(dup), was);
+        talk(dup); // the clones have one of their own
     }
     T_MPI(MPI_Comm_free(&dup));
     T_OK(dup == MPI_COMM_NULL);

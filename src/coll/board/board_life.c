@@ -115,6 +115,14 @@ void pli_board_life_clone(void)
     }
 }
 
+void pli_board_life_drop(struct pli_board *b)
+{
+    if (b != NULL) {
+        free(b->cma);
+        free(b);
+    }
+}
+
 void pli_board_life_end(struct pli_board *b)
 {
     if (b == NULL) {

@@ -18,6 +18,8 @@ struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_ho
 void pli_board_life_end(struct pli_board *b);
 // This process was forked from another one, which looks after the boards that it left itself.
 void pli_board_life_clone(void);
+// The same, of one that it is still a member of: nothing that others see is touched.
+void pli_board_life_drop(struct pli_board *b);
 // Where a member on this host sleeps.
 struct pli_shm_mailbox *pli_board_life_box(const struct pli_comm *comm, int rank);
 
