@@ -15,12 +15,12 @@
 #                   others; some minutes. T=names, WORK=folder, INSTALL=no, DOCS=1 as above
 #   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
 #                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
-#   make test-fortran-world   ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
+#   make test-fortran-world   MPICH's Fortran tests, ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
 #                   OpenCoarrays' tests from Debian's sources, with mpifort (network); WORK=folder is kept,
 #                   and may hold sources, such as NPB3.4-MPI for the NAS benchmarks; P=part for some
 #   make test-fortran-abi LIB=folder   the Fortran tests over another MPI's libmpi_abi in that folder
 #   make fuzz       feed every parser mutated inputs for SECONDS (60) each, with the address sanitizer;
-#                   T=regex for some; findings are left in build-fuzz
+#                   T=regex for some, RUNS=n instead of SECONDS, AT_ONCE=n processes for each; findings are left in build-fuzz
 #   make soak       a changing mix of jobs, faults and settings on virtual hosts for MINUTES (10) (root);
 #                   SEED=n for the same mix again
 #   make test-hosts-many   100 virtual hosts start, run a barrier and end (root)
@@ -133,7 +133,7 @@ fuzz:
 	@tools/setup/need build test
 	@cmake -S . -B build-fuzz -G Ninja -DPLIANT_SANITIZE=address -DPLIANT_COVERAGE=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -g1" >/dev/null
 	@cmake --build build-fuzz -j$(JOBS) --target fuzz
-	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(T)
+	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(if $(AT_ONCE),--jobs $(AT_ONCE)) $(T)
 
 deb:
 	@tools/setup/need build ucx uring fortran deb

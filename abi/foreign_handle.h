@@ -245,6 +245,16 @@ static inline int *pli_foreign_weights_in(const int *w)
 #endif
 }
 
+// All performance variables of a session: a handle that is no address.
+static inline MPI_T_pvar_handle pli_foreign_pvar_in(MPI_T_pvar_handle h)
+{
+#ifdef F_MPI_T_PVAR_ALL_HANDLES
+    return (void *)h == F_MPI_T_PVAR_ALL_HANDLES ? MPI_T_PVAR_ALL_HANDLES : h;
+#else
+    return h;        // a variable of ours has our value
+#endif
+}
+
 // A status that a call may leave alone, or all of it but the error.
 static inline void pli_foreign_status_unset(MPI_Status *s)
 {

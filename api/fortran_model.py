@@ -20,7 +20,7 @@ FORTRAN_NUMBER = {
     "count": "INTEGER(KIND=MPI_COUNT_KIND)", "double": "DOUBLE PRECISION",
 }
 NOTES = {"none", "argv", "argvs", "strings", "trim", "choice", "address", "unused", "attribute", "extra", "int", "len",
-         "out", "inout", "in", "weights", "errcodes", "later", "logical", "index"}
+         "out", "inout", "in", "weights", "errcodes", "later", "logical", "index", "loose"}
 # Fortran names that differ from those of C.
 FORTRAN_NAMES = {"indx": "index"}
 SPECIAL_EXTENTS = ("size of comm", "sources of comm", "destinations of comm")
@@ -63,13 +63,14 @@ class Arg:
     handle     for handle and later: the type, as MPI_Comm
     extent     None for a scalar, else "*", the Fortran name of the argument that is the number of elements, or one of SPECIAL_EXTENTS.
     rows       3 for the triplets of MPI_Group_range_incl, else None
+    is_loose   whether the module mpi takes a variable of any type and rank
     """
 
     def __init__(self, name, ctype, conv, direction, **more):
         self.cname, self.ctype, self.conv, self.direction = name, ctype, conv, direction
         self.name = FORTRAN_NAMES.get(name, name).lower()
         self.handle = self.extent = self.rows = self.length = self.callback = None
-        self.trim = self.result = False
+        self.trim = self.result = self.is_loose = False
         self.__dict__.update(more)
 
     def shape(self):
@@ -174,6 +175,12 @@ def is_distinct(small, large):
                for a, b in zip(small.args, large.args))
 
 
+def is_generic(small, large):
+    """Whether the module mpi has both forms by one name. Where an argument is an array it has not: with a generic name an element could not
+    stand for the array that begins there, as in MPI_Recv(..., statuses(1, 2), ierror)."""
+    return is_distinct(small, large) and not any(a.extent is not None or a.conv == "status" for a in small.args)
+
+
 def words_of(function, param):
     """The notes behind the @: the words, the extent or None, and the word after `len`."""
     m = re.match(r"([^\[]*)(?:\[([^\]]*)\])?$", param.note.strip())
@@ -215,7 +222,7 @@ def argument(function, param, large):
     if extent is None and "[" in ctype:
         extent = "*"
     extent = FORTRAN_NAMES.get(extent, extent)
-    more = {"extent": extent, "rows": 3 if ctype.endswith("[3]") else None}
+    more = {"extent": extent, "rows": 3 if ctype.endswith("[3]") else None, "is_loose": "loose" in words}
     old = " int" if "int" in words else ""
 
     def made(conv, **extra):

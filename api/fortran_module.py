@@ -117,7 +117,8 @@ def declare(a, cptr):
         kind = "TYPE(C_PTR)"
     may_change = a.conv == "extra"  # MPI_Grequest_start hands the variable on
     intent = f", INTENT({a.direction.upper()})" if a.f08_intent() and not may_change else ""
-    return [f"{kind}{intent} :: {a.name}{dimensions(a)}"]
+    loose = [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {a.name}", f"!DIR$ IGNORE_TKR {a.name}"] if a.is_loose else []
+    return loose + [f"{kind}{intent} :: {a.name}{dimensions(a)}"]
 
 
 def specific(routine, name, cptr=False):
@@ -140,7 +141,7 @@ def specific(routine, name, cptr=False):
 
 
 def interfaces(routines, prefix):
-    """All interfaces of a prefix: one generic name for the small and the large form where a compiler can tell them apart."""
+    """All interfaces of a prefix: one generic name for the small and the large form where that takes nothing from the small one."""
     out, by_name = [], {}
     for r in routines:
         by_name.setdefault(r.function.name, {})[r.large] = r
@@ -154,10 +155,10 @@ def interfaces(routines, prefix):
                 bodies.append(specific(small, name + "_cptr", cptr=True))
             apart = []
             if large is not None:
-                (bodies if model.is_distinct(small, large) else apart).append(specific(large, prefix + large.names[i]))
-                if has_cptr and model.is_distinct(small, large):
+                (bodies if model.is_generic(small, large) else apart).append(specific(large, prefix + large.names[i]))
+                if has_cptr and model.is_generic(small, large):
                     bodies.append(specific(large, prefix + large.names[i] + "_cptr", cptr=True))
-            # A name with one form is not generic: an element may then stand for the array that begins there, as in statuses(1, 2).
+            # A name with one form is not generic, for the sake of elements that stand for arrays (model.is_generic).
             out.append(f"INTERFACE {name}" if len(bodies) > 1 else "INTERFACE")
             out += ["  " + line if not line.startswith("!") else line for body in bodies for line in body]
             out.append("END INTERFACE")

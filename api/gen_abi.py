@@ -29,6 +29,8 @@ HAND = {
     "Buffer_attach": "pli_foreign_buffer_attach", "Buffer_detach": "pli_foreign_buffer_detach",
     "Get_version": "pli_foreign_env_version", "Get_library_version": "pli_foreign_env_library", "Status_c2f": "pli_foreign_env_status_c2f",
     "Status_f2c": "pli_foreign_env_status_f2c",
+    "T_cvar_handle_alloc": "pli_foreign_tool_cvar", "T_pvar_handle_alloc": "pli_foreign_tool_pvar",
+    "T_event_handle_alloc": "pli_foreign_tool_event", "T_event_get_info": "pli_foreign_tool_event_info",
 }
 # Of ours alone, with arguments that only the standard ABI has.
 WITHOUT = {"Comm_create_endpoints", "MPIX_Comm_create_endpoints_ranked", "MPIX_Comm_ishrink", "Init_endpoints", "Comm_endpoint_attach"}
@@ -44,7 +46,8 @@ SETS = {
     "order": r"MPI_ORDER_", "distribution": r"MPI_DISTRIBUTE_(?!DFLT)", "darg": r"MPI_DISTRIBUTE_DFLT",
     "typeclass": r"MPI_TYPECLASS_", "split": r"MPI_COMM_TYPE_", "combiner": r"MPI_COMBINER_",
     "flavor": r"MPI_WIN_FLAVOR_", "model": ["MPI_WIN_UNIFIED", "MPI_WIN_SEPARATE"],
-    "class": r"MPIX?_ERR_(?!LASTCODE)",
+    "class": r"MPI(X|_T)?_ERR_(?!LASTCODE)", "verbosity": r"MPI_T_VERBOSITY_", "bind": r"MPI_T_BIND_", "scope": r"MPI_T_SCOPE_",
+    "pvar_class": r"MPI_T_PVAR_CLASS_", "safety": r"MPI_T_CB_REQUIRE_", "source_order": r"MPI_T_SOURCE_",
     "keyval": ["MPI_KEYVAL_INVALID", "MPI_TAG_UB", "MPI_IO", "MPI_HOST", "MPI_WTIME_IS_GLOBAL", "MPI_APPNUM",
                "MPI_LASTUSEDCODE", "MPI_UNIVERSE_SIZE", "MPI_WIN_BASE", "MPI_WIN_DISP_UNIT", "MPI_WIN_SIZE",
                "MPI_WIN_CREATE_FLAVOR", "MPI_WIN_MODEL"],
@@ -59,13 +62,14 @@ INT_IN = {
     "amode": "amode", "assert": "assert", "comm_keyval": "keyval", "type_keyval": "keyval", "win_keyval": "keyval",
     "keyval": "keyval", "errorcode": "error", "errorclass": "error", "error": "error", "lock_type": "lock",
     "order": "order", "required": "thread", "split_type": "split", "typeclass": "typeclass", "whence": "whence",
-    "rank": "rank", "source": "rank", "tag": "tag",
+    "rank": "rank", "source": "rank", "tag": "tag", "var_class": "pvar_class", "cb_safety": "safety",
 }
 INT_OUT = {
     "amode": "amode", "combiner": "combiner", "comm_keyval": "keyval", "type_keyval": "keyval",
     "win_keyval": "keyval", "keyval": "keyval", "error": "error", "errorclass": "error", "errorcode": "error",
     "provided": "thread", "rank_dest": "rank", "rank_source": "rank", "result": "compare", "status": "topology",
-    "source": "rank", "tag": "tag",
+    "source": "rank", "tag": "tag", "verbosity": "verbosity", "bind": "bind", "scope": "scope", "var_class": "pvar_class",
+    "ordering": "source_order",
 }
 PLAIN_INT = {("Abort", "errorcode"), ("Type_create_darray", "rank")}
 INT_ARRAY = {"array_of_distribs": ("distribution", "ndims"), "array_of_dargs": ("darg", "ndims"), "ranks1": ("rank", "n")}
@@ -218,7 +222,7 @@ def types_header(api, abi, standard):
             f"offsetof(F_Status, MPI_TAG) == {tag} && offsetof(F_Status, MPI_ERROR) == {error}, \"layout\");", ""]
     for line in gen.table(os.path.join(api, "types.api")):
         what, name, rest = line.split(None, 2)
-        if what == "callback" and not name.startswith(("MPIX_", "MPI_T_")):
+        if what == "callback" and not name.startswith("MPIX_"):
             returns, params = rest.split(None, 1)
             out.append(f"typedef {returns} {foreign(name)}{foreign(params)};")
     out.append("")
@@ -355,9 +359,11 @@ class Wrapper:
             n = "maxprocs" if self.has("maxprocs") else "pli_foreign_env_sum(array_of_maxprocs, count)"
             self.after.append("    if (array_of_errcodes != MPI_ERRCODES_IGNORE && pli_foreign_env_is_root(comm, root)) {\n"
                               f"        pli_foreign_env_spawned(array_of_errcodes, {n});\n    }}")
-        elif ctype == "int" and p.name in INT_IN and (self.f.base, p.name) not in PLAIN_INT and kind != "tag":
+        elif ctype == "MPI_T_pvar_handle":
+            self.args.append(f"pli_foreign_pvar_in({p.name})")
+        elif ctype in ("int", "MPI_T_cb_safety") and p.name in INT_IN and (self.f.base, p.name) not in PLAIN_INT and kind != "tag":
             self.args.append(f"pli_foreign_{INT_IN[p.name]}_in({p.name})")
-        elif ctype == "int *" and p.name in INT_OUT and (p.name != "status" or self.f.base == "Topo_test"):
+        elif ctype in ("int *", "MPI_T_source_order *") and p.name in INT_OUT and (p.name != "status" or self.f.base == "Topo_test"):
             self.int_pointer(p, INT_OUT[p.name])
         else:
             self.args.append(p.name)
@@ -379,9 +385,14 @@ class Wrapper:
         else:
             self.before.append(f"    MPI_{kind_type(kind)} {p.name}_ = {null};")
             test = f"{p.name} != NULL" if kind in ("comm", "datatype") else "err == 0"  # looked at after a failure
+            test = self.is_written(p) if self.f.base.startswith("T_") else test
             self.after.append(f"    if ({test}) {{\n"
                               f"        *{p.name} = pli_foreign_{kind}_out({p.name}_);\n    }}")
         self.args.append(f"{p.name} != NULL ? &{p.name}_ : NULL")
+
+    def is_written(self, p):
+        """The test whether a result was written: those of MPI_T may be NULL."""
+        return f"err == 0 && {p.name} != NULL" if self.f.base.startswith("T_") else "err == 0"
 
     def count_of(self, p):
         if p.name in ("sendtypes", "recvtypes"):
@@ -444,7 +455,7 @@ class Wrapper:
         begin = f"{p.name} != NULL ? pli_foreign_{meaning}_in(*{p.name}) : 0" if "_free" in self.f.base else "0"
         self.before.append(f"    int {p.name}_ = {begin};")
         self.args.append(f"{p.name} != NULL ? &{p.name}_ : NULL")
-        self.after.append(f"    if (err == 0) {{\n        *{p.name} = pli_foreign_{meaning}_out({p.name}_);\n    }}")
+        self.after.append(f"    if ({self.is_written(p)}) {{\n        *{p.name} = pli_foreign_{meaning}_out({p.name}_);\n    }}")
 
 
 def kind_type(kind):
@@ -484,7 +495,7 @@ def body(f, large):
     w = Wrapper(f, large)
     for p in f.args(large):
         w.argument(p)
-    first = ["    pli_foreign_env_check();"] if f.base in ("Init", "Init_thread", "Session_init") else []
+    first = ["    pli_foreign_env_check();"] if f.base in ("Init", "Init_thread", "Session_init", "T_init_thread") else []
     call = f"pli_std_{name}({', '.join(w.args)})"
     if not w.after and not w.leave:
         return first + w.before + [f"    int err = {call};", "    return err == 0 ? 0 : pli_foreign_error_out(err);"]
@@ -506,9 +517,11 @@ def wrapper(f, large, abi):
     return "\n".join(out) + "\n"
 
 
-def is_wrapped(f):
+def is_wrapped(f, abi):
+    if "MPI_T_CB_REQUIRE_NONE" not in abi.const and re.match(r"T_(event|source|category_get_(num_)?events)", f.base):
+        return False  # an MPI without events
     return f.implemented() and f.base not in WITHOUT and not f.base.endswith(("_toint", "_fromint")) \
-        and not f.base.startswith(("Abi_", "T_")) and (f.base.endswith("_f2c") or not foreign(f.returns).startswith("F_"))
+        and not f.base.startswith("Abi_") and (f.base.endswith("_f2c") or not foreign(f.returns).startswith("F_"))
 
 
 def hand_protos(functions):
@@ -550,7 +563,7 @@ def main():
         everything += functions
         text = [f"// The functions of {chapter}.api as {abi.mpi} has them. Generated from the API table.",
                 '#include "foreign_calls.h"', ""]
-        text += [wrapper(f, large, abi) for f in functions if is_wrapped(f) for large in f.forms()]
+        text += [wrapper(f, large, abi) for f in functions if is_wrapped(f, abi) for large in f.forms()]
         gen.write(os.path.join(out, f"calls_{chapter}.c"), "\n".join(text))
     gen.write(os.path.join(out, "standard.h"), standard_header(api, everything))
     gen.write(os.path.join(out, "foreign_types.h"), types_header(api, abi, standard))

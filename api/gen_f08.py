@@ -269,13 +269,14 @@ class Buffer:
     view      as one element of a datatype made for the `count` elements of `type`
     blocks    as elements of a datatype with the extent of a block of `count` elements; each rank or partition has one
     units     as elements of a datatype in place of `type`; `count` is an array and stays
+    each      as one element of a datatype made for each rank, which has its own count, displacement and type
     copy      in memory of its own, copied before the call and when it is complete
     address   as the address of its first element
     whole     not at all: the memory must be contiguous
     """
 
     def __init__(self, routine, arg):
-        self.arg, self.count, self.type = arg, None, None
+        self.arg, self.count, self.type, self.displ = arg, None, None, None
         after = routine.args[routine.args.index(arg) + 1:]
         name = routine.function.name.removesuffix("_init").lower()
         self.how = self.judge(routine, name, after)
@@ -291,8 +292,12 @@ class Buffer:
         if not handles:
             return "whole"
         has_op = any(a.conv == "handle" and a.handle == "MPI_Op" for a in routine.args)
-        if routine.chapter != "rma" and has_op or handles[0].extent is not None:
-            return "copy"  # operations want their own datatype; a datatype for each rank is too much to change
+        if routine.chapter != "rma" and has_op:
+            return "copy"  # operations want their own datatype
+        if handles[0].extent is not None:
+            self.count, self.type = counts[0], handles[0]
+            self.displ = next(a for a in after if a.name.endswith("displs"))
+            return "each"
         if not counts:
             return "whole"  # how many elements there are is known to the callee only
         self.count, self.type = counts[0], handles[0]
@@ -309,6 +314,11 @@ def c_decl(a):
     """The argument as it comes from Fortran."""
     ctype = {"int": "int", "aint": "MPI_Aint", "offset": "MPI_Offset", "count": "MPI_Count"}.get(a.conv)
     return f"{ctype} *{a.name}" if ctype else f"void *{a.name}"
+
+
+def c_cast(a):
+    """What turns a pointer to anything into the argument."""
+    return f"({c_decl(a).removesuffix(a.name).strip()})"
 
 
 def call_of(routine, prefix, given):
@@ -349,6 +359,18 @@ def slow_lines(routine, prefix, buffers):
     for b in buffers:
         n = b.arg.name
         given[n] = f"{n}_to.addr"
+        if b.how == "each":
+            what, _, of = b.type.extent.partition(" of ")
+            wide = [str(a.conv in ("count", "aint")).lower() for a in (b.count, b.displ)]
+            before += [f"    struct pli_f08_arrays {n}_from = {{ {b.count.name}, {b.displ.name}, {b.type.name}, {', '.join(wide)}, "
+                       f"{str(keep is not None).lower()} }};",
+                       f"    err = err ? err : pli_f08_each({n}, pli_argument_{what}(PMPI_Comm_fromint(*(const int *){of})), "
+                       f"&{n}_from, &{n}_to);"]
+            given[b.type.name] = f"{n}_to.is_changed ? {n}_to.types : {b.type.name}"
+            for a, word in ((b.count, "counts"), (b.displ, "displs")):
+                given[a.name] = f"{n}_to.is_changed ? {c_cast(a)}{n}_to.kept_{word} : {a.name}"
+            after.append(f"    pli_f08_each_finish(&{n}_to);")
+            continue
         if b.how in ("copy", "address", "whole"):
             mode = {"copy": "copy" if may_copy else "refuse", "address": "address", "whole": "refuse"}[b.how]
             before.append(f"    err = err ? err : pli_f08_{mode}({n}, &{n}_to);")
@@ -357,14 +379,16 @@ def slow_lines(routine, prefix, buffers):
             count = "1" if unit else f"*{b.count.name}"
             wide = "count" if b.count.conv == "count" else "small"
             how = "blocks" if unit else b.how
-            before.append(f"    err = err ? err : pli_f08_{how}({n}, {count}, {b.type.name}, {str(may_copy).lower()}, &{n}_to);")
+            file = next((a.name for a in routine.args if a.conv == "handle" and a.handle == "MPI_File"), None)
+            how, more = ("file", f"{file}, ") if file else (how, "")
+            before.append(f"    err = err ? err : pli_f08_{how}({n}, {count}, {b.type.name}, {str(may_copy).lower()}, {more}&{n}_to);")
             given[b.type.name] = f"{n}_to.is_changed ? &{n}_to.type : {b.type.name}"
             if not unit:
                 given[b.count.name] = f"{n}_to.is_changed ? &{n}_to.{wide} : {b.count.name}"
         out = "true" if b.arg.direction != "in" else "false"
         after.append(f"    pli_f08_keep({n}, &{n}_to, {out}, err == MPI_SUCCESS ? {keep} : NULL, {is_persistent});" if keep else
                      f"    pli_f08_finish({n}, &{n}_to, {out});")
-    lines = [f"    struct pli_f08_buffer {b.arg.name}_to = {{ 0 }};" for b in buffers]
+    lines = [f"    struct pli_f08_{'each' if b.how == 'each' else 'buffer'} {b.arg.name}_to = {{ 0 }};" for b in buffers]
     lines += ["    int err = MPI_SUCCESS;"] + before
     call = call_of(routine, prefix, given).replace(", ierror", ", &err", 1)
     lines += ["    if (err == MPI_SUCCESS) {", "        " + call, "    } else {",
@@ -398,7 +422,7 @@ def glue_function(routine, prefix):
 
 def glue(routines):
     """Each calls the procedure of mpif.h of the same prefix, so that tools see one call."""
-    out = ["// Buffers of mpi_f08, by descriptor. Generated from the API table.", '#include "fortran/f08.h"', ""]
+    out = ["// Buffers of mpi_f08, by descriptor. Generated from the API table.", '#include "fortran/argument.h"', '#include "fortran/f08.h"', ""]
     for r in routines:
         if not r.is_old and any(map(is_choice, r.args)):
             out += glue_function(r, "") + glue_function(r, "p")

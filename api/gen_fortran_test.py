@@ -58,7 +58,7 @@ def call_lines(routine, name):
 def names(routine, small, is_module):
     """The names by which a routine is called: the generic one where it has one."""
     for base in routine.names:
-        if is_module and routine.large and model.is_distinct(small[routine.function.name], routine):
+        if is_module and routine.large and model.is_generic(small[routine.function.name], routine):
             base = base.removesuffix("_c")
         yield from (base, "P" + base)
 

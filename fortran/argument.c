@@ -134,8 +134,8 @@ char *pli_argument_text(const char *fortran, size_t fortran_length, size_t lengt
 {
     char *made = length <= PLI_ARGUMENT_SHORT ? few : malloc(length);
     if (made != NULL && length > 0) {
-        size_t n = length_of(fortran, fortran_length);
-        n = n < length ? n : length - 1;
+        // The variable may hold anything, so it is not looked at.
+        size_t n = fortran_length < length ? fortran_length : length - 1;
         memcpy(made, fortran, n);
         made[n] = '\0';
     }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANK = 15, MAX_PIECE = MAX_RANK + 2 };
+enum { MAX_RANK = 15, MAX_PIECE = 2 * MAX_RANK + 2 };
 
 // A section as few dimensions as say it: those that continue each other are one.
 struct shape {
@@ -91,9 +91,22 @@ static void free_pieces(struct pieces *p)
     }
 }
 
-// n whole elements from the first on, each filled by `leaf`, as pieces: rows of the highest
-// dimension, then what is left over in the one below, and so on.
-static int add_elements(struct pieces *p, const struct shape *s, MPI_Count n, MPI_Datatype leaf)
+// Of how many elements from `first` on dimension k has whole steps: as many as n allows, up to the
+// end of the dimension above it.
+static MPI_Count steps_of(const struct shape *s, int k, MPI_Count first, MPI_Count n)
+{
+    MPI_Count steps = n / s->below[k];
+    if (k + 1 < s->rank) {
+        MPI_Count left = (s->below[k + 1] - first % s->below[k + 1]) / s->below[k];
+        steps = steps < left ? steps : left;
+    }
+    return steps;
+}
+
+// n whole elements from number `first` on, each filled by `leaf`, as pieces: up to the end of a
+// column, rows of the highest dimension, then what is left over in the one below, and so on.
+static int add_elements(struct pieces *p, const struct shape *s, MPI_Count first, MPI_Count n,
+                        MPI_Datatype leaf)
 {
     MPI_Datatype row[MAX_RANK]; // row[k]: all of the dimensions below k
     int err = MPI_SUCCESS, n_row = 1;
@@ -109,17 +122,18 @@ static int add_elements(struct pieces *p, const struct shape *s, MPI_Count n, MP
     if (err != MPI_SUCCESS) {
         n_row--; // the last one was not made
     }
-    MPI_Count at = 0;
-    for (int k = top; k >= 0 && err == MPI_SUCCESS; k--) {
-        MPI_Count rows = n / s->below[k];
-        if (rows > 0) {
-            MPI_Datatype t;
-            err = PMPI_Type_create_hvector_c(rows, 1, s->stride[k], row[k], &t);
-            if (err == MPI_SUCCESS) {
-                add_piece(p, 1, at, t, true);
-            }
+    while (n > 0 && err == MPI_SUCCESS) {
+        int k = top;
+        while (k > 0 && (first % s->below[k] != 0 || n < s->below[k])) {
+            k--;
         }
-        at += rows * s->stride[k];
+        MPI_Count rows = steps_of(s, k, first, n);
+        MPI_Datatype t;
+        err = PMPI_Type_create_hvector_c(rows, 1, s->stride[k], row[k], &t);
+        if (err == MPI_SUCCESS) {
+            add_piece(p, 1, place_of(s, first), t, true);
+        }
+        first += rows * s->below[k];
         n -= rows * s->below[k];
     }
     for (int k = 1; k < n_row; k++) {
@@ -133,6 +147,18 @@ static bool is_derived(int combiner)
 {
     return combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
            combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
+}
+
+void pli_cdesc_free_content(MPI_Datatype type)
+{
+    MPI_Count n_int, n_addr, n_large, n_type;
+    int combiner = MPI_COMBINER_NAMED;
+    if (type != MPI_DATATYPE_NULL &&
+        PMPI_Type_get_envelope_c(type, &n_int, &n_addr, &n_large, &n_type, &combiner) ==
+            MPI_SUCCESS &&
+        is_derived(combiner)) {
+        PMPI_Type_free(&type);
+    }
 }
 
 // A datatype that is a row of another without gaps becomes that other and a longer count: so an
@@ -203,15 +229,15 @@ static int64_t *offsets_of(MPI_Datatype type, MPI_Count size, MPI_Count lb, MPI_
 
 // Datatypes that do not fit into the elements: the bytes, one by one, each looked up in the
 // section.
-static int bytes_type(const struct pli_cdesc *d, const struct shape *s, MPI_Count count,
-                      MPI_Datatype type, MPI_Datatype *out)
+static int bytes_type(const struct pli_cdesc *d, const struct shape *s, MPI_Count from,
+                      MPI_Count count, MPI_Datatype type, MPI_Datatype *out)
 {
     MPI_Count size, lb, extent, true_lb, true_extent, elem = (MPI_Count)d->elem_len;
     PMPI_Type_size_c(type, &size);
     PMPI_Type_get_extent_c(type, &lb, &extent);
     PMPI_Type_get_true_extent_c(type, &true_lb, &true_extent);
     if (true_lb < 0 || (count > 1 && extent < 0) ||
-        true_lb + true_extent + (count - 1) * extent > s->size * elem) {
+        from + true_lb + true_extent + (count - 1) * extent > s->size * elem) {
         return MPI_ERR_COUNT;
     }
     int64_t *at = offsets_of(type, size, true_lb, true_extent);
@@ -221,7 +247,7 @@ static int bytes_type(const struct pli_cdesc *d, const struct shape *s, MPI_Coun
     MPI_Count n = 0;
     for (MPI_Count i = 0; err == MPI_SUCCESS && i < count; i++) {
         for (MPI_Count j = 0; j < size; j++) {
-            MPI_Count byte = at[j] + i * extent;
+            MPI_Count byte = from + at[j] + i * extent;
             MPI_Count where = place_of(s, byte / elem) + byte % elem;
             if (n > 0 && place[n - 1] + length[n - 1] == where) {
                 length[n - 1]++;
@@ -249,28 +275,29 @@ static bool fits_elements(MPI_Datatype type, MPI_Count elem)
     return extent > 0 && elem % extent == 0 && true_lb >= 0 && true_lb + true_extent <= extent;
 }
 
-// Elements filled by `per_elem` copies of the type each, and a rest in the one after them.
-static int nested_type(const struct pli_cdesc *d, const struct shape *s, MPI_Count count,
-                       MPI_Datatype type, MPI_Datatype *out)
+// Elements from number `first` on, filled by `per_elem` copies of the type each, and a rest in the
+// one after them.
+static int nested_type(const struct pli_cdesc *d, const struct shape *s, MPI_Count first,
+                       MPI_Count count, MPI_Datatype type, MPI_Datatype *out)
 {
     MPI_Count lb, extent;
     PMPI_Type_get_extent_c(type, &lb, &extent);
     MPI_Count per_elem = (MPI_Count)d->elem_len / extent, n = count / per_elem,
               rest = count % per_elem;
-    if (n + (rest > 0) > s->size) {
+    if (first + n + (rest > 0) > s->size) {
         return MPI_ERR_COUNT;
     }
     MPI_Datatype leaf = type;
     int err = per_elem > 1 ? PMPI_Type_contiguous_c(per_elem, type, &leaf) : MPI_SUCCESS;
     struct pieces p = { .n = 0 };
     if (err == MPI_SUCCESS) {
-        err = add_elements(&p, s, n, leaf);
+        err = add_elements(&p, s, first, n, leaf);
         if (leaf != type) {
             PMPI_Type_free(&leaf);
         }
     }
     if (err == MPI_SUCCESS && rest > 0) {
-        add_piece(&p, rest, place_of(s, n), type, false);
+        add_piece(&p, rest, place_of(s, first + n), type, false);
     }
     if (err == MPI_SUCCESS) {
         err = PMPI_Type_create_struct_c(p.n, p.length, p.at, p.type, out);
@@ -279,13 +306,19 @@ static int nested_type(const struct pli_cdesc *d, const struct shape *s, MPI_Cou
     return err;
 }
 
-static int any_type(const struct pli_cdesc *d, const struct shape *s, MPI_Count count,
-                    MPI_Datatype type, MPI_Datatype *out)
+// What lies `from` bytes behind the first byte of a contiguous copy, and after it.
+static int any_type(const struct pli_cdesc *d, const struct shape *s, MPI_Count from,
+                    MPI_Count count, MPI_Datatype type, MPI_Datatype *out)
 {
     MPI_Datatype mine;
+    MPI_Count elem = (MPI_Count)d->elem_len;
+    if (from < 0) {
+        return MPI_ERR_COUNT;
+    }
     reduce_type(&count, &type, &mine);
-    int err = fits_elements(type, (MPI_Count)d->elem_len) ? nested_type(d, s, count, type, out)
-                                                          : bytes_type(d, s, count, type, out);
+    int err = fits_elements(type, elem) && from % elem == 0
+                  ? nested_type(d, s, from / elem, count, type, out)
+                  : bytes_type(d, s, from, count, type, out);
     if (mine != MPI_DATATYPE_NULL) {
         PMPI_Type_free(&mine);
     }
@@ -311,7 +344,7 @@ static bool is_empty(MPI_Datatype type, MPI_Count count)
            PMPI_Type_size_c(type, &size) != MPI_SUCCESS || size <= 0;
 }
 
-int pli_cdesc_view(const struct pli_cdesc *d, MPI_Count count, MPI_Datatype type,
+int pli_cdesc_part(const struct pli_cdesc *d, MPI_Count from, MPI_Count count, MPI_Datatype type,
                    struct pli_cdesc_view *out)
 {
     *out = (struct pli_cdesc_view){ d->base_addr, count, type, MPI_DATATYPE_NULL };
@@ -320,8 +353,14 @@ int pli_cdesc_view(const struct pli_cdesc *d, MPI_Count count, MPI_Datatype type
     }
     struct shape s = shape_of(d);
     MPI_Datatype made = MPI_DATATYPE_NULL;
-    int err = any_type(d, &s, count, type, &made);
+    int err = any_type(d, &s, from, count, type, &made);
     return finish(err, out, made);
+}
+
+int pli_cdesc_view(const struct pli_cdesc *d, MPI_Count count, MPI_Datatype type,
+                   struct pli_cdesc_view *out)
+{
+    return pli_cdesc_part(d, 0, count, type, out);
 }
 
 int pli_cdesc_blocks(const struct pli_cdesc *d, MPI_Count count, MPI_Datatype type,
@@ -339,7 +378,7 @@ int pli_cdesc_blocks(const struct pli_cdesc *d, MPI_Count count, MPI_Datatype ty
         return MPI_ERR_BUFFER; // the next block does not lie as this one does
     }
     MPI_Datatype one = MPI_DATATYPE_NULL, made = MPI_DATATYPE_NULL;
-    int err = any_type(d, &s, count, type, &one);
+    int err = any_type(d, &s, 0, count, type, &one);
     if (err == MPI_SUCCESS) {
         err = PMPI_Type_create_resized_c(one, 0, step / top * s.stride[s.rank - 1], &made);
         PMPI_Type_free(&one);

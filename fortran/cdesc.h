@@ -51,6 +51,10 @@ struct pli_cdesc_view {
 // MPI_SUCCESS or an error class: MPI_ERR_COUNT when the section is shorter.
 int pli_cdesc_view(const struct pli_cdesc *d, MPI_Count count, MPI_Datatype type,
                    struct pli_cdesc_view *out);
+// The same for what begins `from` bytes behind the first byte of a contiguous copy of a section
+// that is not plain; the address handed on is that of the section all the same.
+int pli_cdesc_part(const struct pli_cdesc *d, MPI_Count from, MPI_Count count, MPI_Datatype type,
+                   struct pli_cdesc_view *out);
 // The same for a buffer in blocks of `count` elements, of which the C function finds the next by
 // the extent of the type: partitions, and what collectives have for each rank. MPI_ERR_BUFFER: no
 // one datatype can say it.
@@ -67,6 +71,9 @@ void pli_cdesc_unpack(const struct pli_cdesc *d, void *packed, bool changed);
 // The two halves of it: between the section and memory that pli_cdesc_pack made.
 void pli_cdesc_gather(const struct pli_cdesc *d, void *packed);
 void pli_cdesc_scatter(const struct pli_cdesc *d, const void *packed);
+
+// Free a datatype that was got from the contents of another object, unless it is a predefined one.
+void pli_cdesc_free_content(MPI_Datatype type);
 
 // How many elements there are. Not for arrays of assumed size, which are plain.
 MPI_Count pli_cdesc_size(const struct pli_cdesc *d);

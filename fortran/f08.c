@@ -2,8 +2,10 @@
 // Sections of arrays in calls of mpi_f08, and the few procedures that only Fortran has.
 #include "fortran/f08.h"
 
+#include "fortran/argument.h"
 #include "fortran/pending.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // An error code whose text says what to do; the class itself where no code can be had.
@@ -34,6 +36,31 @@ int pli_f08_view(const struct pli_cdesc *d, MPI_Count count, const void *type, b
 {
     (void)may_copy; // a datatype can say it
     return use_view(pli_cdesc_view(d, count, PMPI_Type_fromint(*(const int *)type), &to->view), to);
+}
+
+// Whether procedures of the program convert the data of a file.
+static bool is_converted(MPI_File file)
+{
+    char name[MPI_MAX_DATAREP_STRING + 1] = "native";
+    MPI_Offset disp;
+    MPI_Datatype types[2] = { MPI_DATATYPE_NULL, MPI_DATATYPE_NULL };
+    if (PMPI_File_get_view(file, &disp, &types[0], &types[1], name) != MPI_SUCCESS) {
+        return false; // the call itself fails
+    }
+    for (int i = 0; i < 2; i++) {
+        pli_cdesc_free_content(types[i]);
+    }
+    return strcmp(name, "native") != 0 && strcmp(name, "internal") != 0 &&
+           strcmp(name, "external32") != 0;
+}
+
+int pli_f08_file(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
+                 const void *file, struct pli_f08_buffer *to)
+{
+    if (!pli_cdesc_is_plain(d) && is_converted(PMPI_File_fromint(*(const int *)file))) {
+        return may_copy ? pli_f08_copy(d, to) : section_error();
+    }
+    return pli_f08_view(d, count, type, may_copy, to);
 }
 
 int pli_f08_blocks(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
@@ -90,6 +117,84 @@ void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool cha
         return;
     }
     pli_pending_add(to->record, *request, to->packed, changed, is_persistent);
+}
+
+static MPI_Count number_at(const void *array, int i, bool is_wide)
+{
+    return is_wide ? ((const MPI_Count *)array)[i] : ((const int *)array)[i];
+}
+
+static void set_number(void *array, int i, bool is_wide, MPI_Count value)
+{
+    if (is_wide) {
+        ((MPI_Count *)array)[i] = value;
+    } else {
+        ((int *)array)[i] = (int)value;
+    }
+}
+
+// One element of a datatype for what rank i has; a wrong count or datatype is the C function's to
+// judge.
+static int set_part(const struct pli_cdesc *d, int i, const struct pli_f08_arrays *from,
+                    struct pli_f08_each *to)
+{
+    struct pli_cdesc_view view;
+    MPI_Count count = number_at(from->counts, i, from->is_wide_count);
+    MPI_Count displ = number_at(from->displs, i, from->is_wide_displ);
+    int err = pli_cdesc_part(d, displ, count, PMPI_Type_fromint(from->types[i]), &view);
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    to->types[i] = from->types[i];
+    if (view.made != MPI_DATATYPE_NULL) {
+        to->made[to->n_made++] = view.made;
+        to->types[i] = PMPI_Type_toint(view.made);
+        displ = 0;
+    }
+    set_number(to->counts, i, from->is_wide_count, view.count);
+    set_number(to->displs, i, from->is_wide_displ, displ);
+    return MPI_SUCCESS;
+}
+
+int pli_f08_each(const struct pli_cdesc *d, int n, const struct pli_f08_arrays *from,
+                 struct pli_f08_each *to)
+{
+    to->addr = d->base_addr;
+    if (pli_cdesc_is_plain(d) || pli_cdesc_size(d) == 0 || n <= 0) {
+        return MPI_SUCCESS;
+    }
+    size_t count_bytes = (size_t)n * (from->is_wide_count ? sizeof(MPI_Count) : sizeof(int));
+    size_t displ_bytes = (size_t)n * (from->is_wide_displ ? sizeof(MPI_Aint) : sizeof(int));
+    to->is_changed = true;
+    to->types = malloc((size_t)n * sizeof *to->types);
+    to->made = malloc((size_t)n * sizeof(MPI_Datatype));
+    to->counts = malloc(count_bytes);
+    to->displs = malloc(displ_bytes);
+    bool is_good =
+        to->types != NULL && to->made != NULL && to->counts != NULL && to->displs != NULL;
+    int err = is_good ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
+        err = set_part(d, i, from, to);
+    }
+    to->kept_counts = to->counts;
+    to->kept_displs = to->displs;
+    if (err == MPI_SUCCESS && from->is_nonblocking) {
+        to->kept_counts = pli_argument_keep(to->counts, count_bytes);
+        to->kept_displs = pli_argument_keep(to->displs, displ_bytes);
+        err = to->kept_counts == NULL || to->kept_displs == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    }
+    return err;
+}
+
+void pli_f08_each_finish(struct pli_f08_each *to)
+{
+    for (int i = 0; i < to->n_made; i++) {
+        PMPI_Type_free(&to->made[i]); // a pending request holds it
+    }
+    free(to->types);
+    free(to->made);
+    free(to->counts);
+    free(to->displs);
 }
 
 int pli_f08_fail_comm(const void *h, int err)

@@ -26,6 +26,10 @@ struct pli_f08_buffer {
 // Each returns MPI_SUCCESS or an error code. `type` is the address of a Fortran handle.
 int pli_f08_view(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
                  struct pli_f08_buffer *to);
+// As pli_f08_view, for a call with a file, whose Fortran handle is at `file`. Where procedures of
+// the program convert its data, they get the program's datatype: the section is copied.
+int pli_f08_file(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
+                 const void *file, struct pli_f08_buffer *to);
 int pli_f08_blocks(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
                    struct pli_f08_buffer *to);
 int pli_f08_copy(const struct pli_cdesc *d, struct pli_f08_buffer *to);
@@ -37,6 +41,30 @@ void pli_f08_finish(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool c
 // The same after a nonblocking call: a copy belongs to the request, unless the call failed (NULL).
 void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed,
                   const int *request, bool is_persistent);
+
+// A buffer with a count, a displacement in bytes and a datatype for each rank. Where is_changed is
+// set, these arrays are used in place of the program's: each rank's part is one element of a
+// datatype of its own.
+struct pli_f08_each {
+    void *addr;
+    bool is_changed;
+    int *types; // handles of Fortran
+    int n_made;
+    MPI_Datatype *made; // what of them is to be freed
+    void *counts, *displs;
+    const void *kept_counts, *kept_displs; // what stays while a request may read it
+};
+
+// is_wide: counts and displacements of 8 bytes. A nonblocking call may read them until it is
+// complete.
+struct pli_f08_arrays {
+    const void *counts, *displs;
+    const int *types;
+    bool is_wide_count, is_wide_displ, is_nonblocking;
+};
+int pli_f08_each(const struct pli_cdesc *d, int n, const struct pli_f08_arrays *from,
+                 struct pli_f08_each *to);
+void pli_f08_each_finish(struct pli_f08_each *to);
 
 // Call the error handler of the communicator, window or file whose Fortran handle is at h; NULL:
 // that of MPI_COMM_SELF. They return what the procedure returns.

@@ -18,6 +18,7 @@
 #include "launcher/job/role.h"
 #include "launcher/job/upc_groups.h"
 #include "launcher/job/upc_hosts.h"
+#include "launcher/observe/record_dir.h"
 #include "launcher/observe/recording.h"
 #include "launcher/observe/trace_memory.h"
 #include "launcher/ranks/launch.h"
@@ -220,11 +221,13 @@ char **pli_mpiexec_setup_read(struct pli_job *job, int argc, char **argv)
 
 void pli_mpiexec_setup_plan(struct pli_job *job)
 {
+    pli_record_dir_open(job);
     for (uint32_t a = 0; a < job->n_app; a++) {
         pli_environment_make(job, &job->apps[a]);
     }
     pli_upc_hosts_read(job);
     make_tasks(job);
+    pli_record_dir_describe(job);
     pli_upc_groups_plan(job);
     pli_on_failure_check(job);
     pli_restart_is_image(job) ? pli_restart_spread(job) : pli_rank_map_tasks(job);

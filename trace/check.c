@@ -116,9 +116,11 @@ bool pli_check_enter(void **site, void *frame, bool is_std)
     if (is_std && outer_site != NULL) {
         *site = outer_site;
         outer_site = NULL;
-    } else if ((uintptr_t)*site - state.fortran < state.fortran_end) {
-        void *const *up = *(void **)frame;
-        *site = up[1];
+        return true;
+    }
+    while ((uintptr_t)*site - state.fortran < state.fortran_end) {
+        frame = *(void **)frame; // two of them where an array section is handed on
+        *site = ((void **)frame)[1];
     }
     return true;
 }
@@ -159,7 +161,7 @@ static void check_threads(const struct pli_check_call *call, int n)
         pli_check_say("thread", call->site, 0,
                       "%s at %s is called by a thread that did not initialize MPI, but the program "
                       "has %s; ask for MPI_THREAD_MULTIPLE in MPI_Init_thread",
-                      pli_check_name(call->function), pli_check_line_of(call->site),
+                      pli_check_name(call->function), pli_line_of(call->site),
                       state.level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE"
                                                        : "MPI_THREAD_FUNNELED");
     } else if (state.level == MPI_THREAD_SERIALIZED && n > 1) {
@@ -167,7 +169,7 @@ static void check_threads(const struct pli_check_call *call, int n)
                       "%s at %s is called while another thread is inside MPI, but the program has "
                       "MPI_THREAD_SERIALIZED; ask for MPI_THREAD_MULTIPLE, or let one thread in at "
                       "a time",
-                      pli_check_name(call->function), pli_check_line_of(call->site));
+                      pli_check_name(call->function), pli_line_of(call->site));
     }
 }
 

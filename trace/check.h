@@ -5,6 +5,7 @@
 
 #include "glue/observe.h"
 #include "glue/observe_note.h"
+#include "trace/line.h"
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -105,10 +106,6 @@ void pli_check_unlock(void);
 // Ends with: 0 for this process alone. Prints the sentence once for each kind and pair of lines.
 void pli_check_say(const char *kind, const void *site, uint64_t other, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-// A place as it travels: which file, and how far from its start. Its text: "solver.c:12".
-uint64_t pli_check_place(const void *site);
-const char *pli_check_line(uint64_t place);
-const char *pli_check_line_of(const void *site);
 const char *pli_check_name(enum pli_check_fn function); // "MPI_Send"
 bool pli_check_wants(const char *kind);                 // kinds that are looked for only when asked
 

@@ -91,7 +91,7 @@ static struct note describe(const struct pli_check_call *call, const struct pli_
     uintptr_t op = (uintptr_t)call->op;
     uint64_t code = call->op == NULL ? 0 : op < 0x1000 ? (op & 0x7f) + 1 : OTHER_OP;
     return (struct note){
-        .place = pli_check_place(call->site),
+        .place = pli_line_place(call->site),
         .data = (uint64_t)s.n << 24 | code << 16 | (uint64_t)call->function,
         .hash = s.hash,
         .root = has_root(call->function) ? call->root : NO_ROOT,
@@ -131,8 +131,8 @@ static void compare(const struct pli_check_comm *c, const struct note *mine,
         }
         pli_check_say(kind, site, theirs->place,
                       "%s at %s meets %s at %s of rank %d of the communicator%s: %s",
-                      pli_check_name(f), pli_check_line_of(site), pli_check_name(g),
-                      pli_check_line(theirs->place), from, more, what);
+                      pli_check_name(f), pli_line_of(site), pli_check_name(g),
+                      pli_line_text(theirs->place), from, more, what);
     }
     (void)c;
 }
@@ -209,7 +209,7 @@ static void check_alias(const struct pli_check_call *call)
         pli_check_say("alias", call->site, 0,
                       "the send buffer and the receive buffer of %s at %s overlap; use "
                       "MPI_IN_PLACE, or two buffers",
-                      pli_check_name(call->function), pli_check_line_of(call->site));
+                      pli_check_name(call->function), pli_line_of(call->site));
     }
 }
 

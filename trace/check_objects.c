@@ -80,8 +80,7 @@ void pli_check_object_finalize(void)
             struct object *next = o->next;
             pli_check_say(words[o->kind].kind, o->site, 0,
                           "the %s that %s at %s made was never freed; call %s", words[o->kind].noun,
-                          pli_check_name(o->function), pli_check_line_of(o->site),
-                          words[o->kind].call);
+                          pli_check_name(o->function), pli_line_of(o->site), words[o->kind].call);
             free(o);
             o = next;
         }

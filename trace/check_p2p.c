@@ -103,7 +103,7 @@ static void check_self(const struct pli_check_call *call, const struct pli_check
     pli_check_say("self", call->site, 0,
                   "%s at %s sends to the rank itself, which has posted no receive for it: the call "
                   "returns only because the message is buffered; post MPI_Irecv first",
-                  pli_check_name(call->function), pli_check_line_of(call->site));
+                  pli_check_name(call->function), pli_line_of(call->site));
 }
 
 static bool has_pending(const struct pli_check_comm *c)
@@ -129,7 +129,7 @@ static void begin_send(struct pli_check_call *call, struct pli_check_comm *c)
     }
     struct pli_check_peer *peer = &c->peers[call->dest];
     struct note note = {
-        .place = pli_check_place(call->site),
+        .place = pli_line_place(call->site),
         .data = (uint64_t)s.n << 24 | (uint64_t)s.form << 16 | (uint64_t)call->function,
         .hash = s.hash,
         .told = peer->n_received << 8 | (is_ready ? FLAG_READY : 0) |
@@ -204,8 +204,8 @@ static void compare(struct pli_check_comm *c, const struct pli_check_posted *p,
     const char *here = NULL, *there = NULL;
     if (note->hash != 0 && mine.hash != 0 && !p->is_truncated && n <= mine.n && n > 0 &&
         pli_check_sign_first(p->type, n) != note->hash) {
-        here = pli_check_line_of(p->site);
-        there = pli_check_line(note->place);
+        here = pli_line_of(p->site);
+        there = pli_line_text(note->place);
         pli_check_say("type", p->site, note->place,
                       "%s at %s receives into %s what rank %d sent as %s by %s at %s; both sides "
                       "must name the same types",
@@ -218,8 +218,8 @@ static void compare(struct pli_check_comm *c, const struct pli_check_posted *p,
         pli_check_say("ready", p->site, note->place,
                       "%s at %s of rank %d began before %s at %s was posted; a ready send needs "
                       "its receive first",
-                      pli_check_name(sender), pli_check_line(note->place), p->from,
-                      pli_check_name(p->function), pli_check_line_of(p->site));
+                      pli_check_name(sender), pli_line_text(note->place), p->from,
+                      pli_check_name(p->function), pli_line_of(p->site));
     }
     // Both are in a blocking send, and neither has a receive for the other's message.
     uint32_t n_mine = p->is_blocking ? peer->n_sent - peer->n_free_sent : p->n_sent;
@@ -230,8 +230,8 @@ static void compare(struct pli_check_comm *c, const struct pli_check_posted *p,
                       "rank %d sent by %s at %s before it received, and this rank had sent to it "
                       "before %s at %s: both sends return only because messages are buffered; use "
                       "MPI_Sendrecv or MPI_Irecv",
-                      p->from, pli_check_name(sender), pli_check_line(note->place),
-                      pli_check_name(p->function), pli_check_line_of(p->site));
+                      p->from, pli_check_name(sender), pli_line_text(note->place),
+                      pli_check_name(p->function), pli_line_of(p->site));
     }
 }
 
@@ -271,8 +271,8 @@ static void settle(struct pli_check_comm *c, struct pli_check_posted *p)
                               "%s at %s with MPI_ANY_SOURCE got the message that rank %d sent at "
                               "%s, and one of rank %d was there too: which comes first depends on "
                               "timing",
-                              pli_check_name(p->function), pli_check_line_of(p->site), p->from,
-                              pli_check_line(note.place), other);
+                              pli_check_name(p->function), pli_line_of(p->site), p->from,
+                              pli_line_text(note.place), other);
             }
         }
     }
@@ -356,7 +356,7 @@ void pli_check_p2p_begin(struct pli_check_call *call, bool has_send, bool has_re
             pli_check_say("sendrecv-overlap", call->site, 0,
                           "the send buffer and the receive buffer of %s at %s overlap; use "
                           "MPI_Sendrecv_replace, or two buffers",
-                          pli_check_name(call->function), pli_check_line_of(call->site));
+                          pli_check_name(call->function), pli_line_of(call->site));
         }
         bool is_first = c->first == NULL;
         call->posted = call->source != MPI_PROC_NULL ? post(call, c) : NULL;
@@ -411,7 +411,7 @@ static void left_over(struct pli_check_comm *c)
             pli_check_say("unreceived", NULL, note.place,
                           "the message with tag %d that rank %d sent by %s at %s was never "
                           "received",
-                          tag, source, pli_check_name(sender), pli_check_line(note.place));
+                          tag, source, pli_check_name(sender), pli_line_text(note.place));
         }
     }
 }

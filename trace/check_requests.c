@@ -78,11 +78,11 @@ void pli_check_request_overlap(const struct pli_check_call *call, const char *be
             const char *kind = !is_recv     ? "send-overlap"
                                : r->is_recv ? "receive-overlap"
                                             : "receive-into-send";
-            pli_check_say(kind, call->site, pli_check_place(r->site),
+            pli_check_say(kind, call->site, pli_line_place(r->site),
                           "the buffer of %s at %s overlaps that of %s at %s, which is under way; "
                           "complete it first, or use another buffer",
-                          pli_check_name(call->function), pli_check_line_of(call->site),
-                          pli_check_name(r->function), pli_check_line_of(r->site));
+                          pli_check_name(call->function), pli_line_of(call->site),
+                          pli_check_name(r->function), pli_line_of(r->site));
             return;
         }
     }
@@ -101,11 +101,10 @@ void pli_check_request_freed(const void *begin, size_t n, const void *site, cons
             const void *maker = r->site;
             enum pli_check_fn function = r->function;
             pli_check_unlock();
-            pli_check_say("freed", site, pli_check_place(maker),
+            pli_check_say("freed", site, pli_line_place(maker),
                           "%s at %s frees the buffer of %s at %s, which is under way; complete the "
                           "request first",
-                          how, pli_check_line_of(site), pli_check_name(function),
-                          pli_check_line_of(maker));
+                          how, pli_line_of(site), pli_check_name(function), pli_line_of(maker));
             return;
         }
     }
@@ -166,14 +165,12 @@ static void check_unchanged(const struct pli_check_request *r, const void *site)
     if (!is_mapped(r->begin, r->n)) {
         pli_check_say("unmapped", r->site, 0,
                       "the buffer of %s at %s was given back to the system before %s completed it",
-                      pli_check_name(r->function), pli_check_line_of(r->site),
-                      pli_check_line_of(site));
+                      pli_check_name(r->function), pli_line_of(r->site), pli_line_of(site));
     } else if (pli_check_sum(r->begin, r->n) != r->sum) {
-        pli_check_say("changed", r->site, pli_check_place(site),
+        pli_check_say("changed", r->site, pli_line_place(site),
                       "the buffer of %s at %s was changed before the request was completed at %s; "
                       "wait first, then write",
-                      pli_check_name(r->function), pli_check_line_of(r->site),
-                      pli_check_line_of(site));
+                      pli_check_name(r->function), pli_line_of(r->site), pli_line_of(site));
     }
 }
 
@@ -250,7 +247,7 @@ void pli_check_request_finalize(void)
                           is_idle ? "the persistent request of %s at %s was never freed; call "
                                     "MPI_Request_free"
                                   : "the request of %s at %s was never completed; call MPI_Wait",
-                          pli_check_name(r->function), pli_check_line_of(r->site));
+                          pli_check_name(r->function), pli_line_of(r->site));
         }
     }
 }

@@ -70,8 +70,8 @@ static void judge(const struct access *a, const struct access *b, uint64_t unit,
     pli_check_say("race", (const void *)(uintptr_t)0, a->place ^ b->place * 3,
                   "%s at %s of rank %d and %s at %s of rank %d access the same bytes %s in one "
                   "epoch; put a synchronisation between them",
-                  pli_check_name((enum pli_check_fn)a->function), pli_check_line(a->place), from_a,
-                  pli_check_name((enum pli_check_fn)b->function), pli_check_line(b->place), from_b,
+                  pli_check_name((enum pli_check_fn)a->function), pli_line_text(a->place), from_a,
+                  pli_check_name((enum pli_check_fn)b->function), pli_line_text(b->place), from_b,
                   where);
 }
 
@@ -86,7 +86,7 @@ static void add(struct window *w, const struct pli_check_call *call, enum kind k
     }
     struct access a = { (uint64_t)call->target_disp,
                         n,
-                        pli_check_place(call->site),
+                        pli_line_place(call->site),
                         (uint32_t)(uintptr_t)call->op,
                         (uint16_t)kind,
                         (uint16_t)call->function };

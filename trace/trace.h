@@ -143,9 +143,9 @@ static inline struct pli_trace_thread *pli_trace_enter(void **site, void *frame)
     if (__builtin_expect(self->depth != 0 || self->is_paused, 0)) {
         return NULL;
     }
-    if (__builtin_expect((uintptr_t)*site - pli_trace_fortran < pli_trace_fortran_end, 0)) {
-        void *const *up = *(void **)frame;
-        *site = up[1];
+    while (__builtin_expect((uintptr_t)*site - pli_trace_fortran < pli_trace_fortran_end, 0)) {
+        frame = *(void **)frame; // two of them where an array section is handed on
+        *site = ((void **)frame)[1];
     }
     return self;
 }

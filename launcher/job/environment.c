@@ -145,6 +145,12 @@ static void set_tools(const struct pli_job *job, struct pli_app *app, int *n)
     if (job->opt.check != NULL) {
         set(app, n, "PLI_CHECK", job->opt.check);
     }
+    if (job->opt.record != NULL) {
+        set(app, n, "PLI_RECORD", job->opt.record);
+    }
+    if (job->opt.replay != NULL) {
+        set(app, n, "PLI_REPLAY", job->opt.replay);
+    }
     if (pli_tool_path_trace(&job->opt, text, sizeof text)) {
         set(app, n, "PLI_TRACE_MODE", text);
     }
@@ -162,7 +168,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
         n_env++;
     }
     // Further: PLIANT_ENDPOINTS, LD_LIBRARY_PATH, what pli_environment_set adds, and the end.
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 9);
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 11);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {

@@ -129,10 +129,11 @@ struct pli_options {
     const char *check;    // kinds of mistakes that are looked for besides, "": none; NULL: no check
     const char *profile;  // where the profile goes, "": to standard error; NULL: none is made
     const char *timeline; // a file, or NULL
-    uint32_t timeline_events; // that are kept of a rank, 0: as many as usual
-    const char *metrics;      // where Prometheus asks, "HOST:PORT"; NULL: nowhere
-    const char *tools;        // libraries that intercept MPI calls, with commas; NULL: none
-    const char *gdb;          // ranks that run under gdb, "": all; NULL: none
+    uint32_t timeline_events;    // that are kept of a rank, 0: as many as usual
+    const char *metrics;         // where Prometheus asks, "HOST:PORT"; NULL: nowhere
+    const char *tools;           // libraries that intercept MPI calls, with commas; NULL: none
+    const char *record, *replay; // directories of the order of messages; NULL: none
+    const char *gdb;             // ranks that run under gdb, "": all; NULL: none
     struct pli_ignored *ignored;
     int n_ignored;
     char *mca;               // parameters of Open MPI that were given, as text; NULL: none

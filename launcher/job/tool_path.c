@@ -17,6 +17,18 @@ static bool is_traced(const struct pli_options *opt)
     return opt->profile != NULL || opt->timeline != NULL;
 }
 
+// A layer that is used alone: its library, and the options that ask for it. NULL: none.
+static const char *find_lone(const struct pli_options *opt, const char **option_out)
+{
+    bool is_recorded = opt->record != NULL || opt->replay != NULL;
+    *option_out = opt->check != NULL ? "--check" : opt->record != NULL ? "--record" : "--replay";
+    if (opt->check != NULL && is_recorded) {
+        pli_say_bad("--check does not work together with --record or --replay: run the program "
+                    "once with each");
+    }
+    return opt->check != NULL ? "libpliant_check.so" : is_recorded ? "libpliant_record.so" : NULL;
+}
+
 // One tool: a path becomes absolute, because ranks may run in another directory.
 static char *full_path(const char *word)
 {
@@ -63,28 +75,29 @@ char *pli_tool_path_list(const struct pli_options *opt)
 char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, const char *old)
 {
     char base[3200], *all = NULL;
-    bool has_check = opt->check != NULL;
-    if (tools == NULL && !is_traced(opt) && !has_check) {
+    const char *option, *lone = find_lone(opt, &option);
+    if (tools == NULL && !is_traced(opt) && lone == NULL) {
         return NULL;
     }
-    if (has_check && (tools != NULL || is_traced(opt))) {
-        pli_say_bad("--check does not work together with --profile, --timeline or --tool: run the "
-                    "program once with each");
+    if (lone != NULL && (tools != NULL || is_traced(opt))) {
+        pli_say_bad("%s does not work together with --profile, --timeline or --tool: run the "
+                    "program once with each",
+                    option);
     }
     if (!pli_abi_path_base(base, sizeof base)) {
-        pli_say_bad("the folder lib/pliant beside this mpiexec, which has the libraries of --tool, "
-                    "--check, --profile and --timeline, is not there: install it as a whole");
+        pli_say_bad(
+            "the folder lib/pliant beside this mpiexec, which has the libraries of --tool, "
+            "--check, --record, --profile and --timeline, is not there: install it as a whole");
     }
     if (strpbrk(base, ": ") != NULL) {
-        pli_say_bad("--tool, --check, --profile and --timeline do not work from %s: the loader "
-                    "takes no path "
-                    "with a blank or a colon",
-                    base);
+        pli_say_bad(
+            "--tool, --check, --record, --replay, --profile and --timeline do not work from "
+            "%s: the loader takes no path with a blank or a colon",
+            base);
     }
-    if (has_check) {
+    if (lone != NULL) {
         bool is_more = old != NULL && *old != '\0';
-        int len = asprintf(&all, "%s/libpliant_check.so%s%s", base, is_more ? ":" : "",
-                           is_more ? old : "");
+        int len = asprintf(&all, "%s/%s%s%s", base, lone, is_more ? ":" : "", is_more ? old : "");
         return pli_say_need(len >= 0 ? all : NULL);
     }
     // The recorder comes first: it sees the calls of the program, and not those of tools.

@@ -18,6 +18,7 @@ static bool is_layer(const char *path)
         "libpliant_mpifort.so", "libmpi.so.",     "libmpich.so.",       "libmpi_mpifh.so.",
         "libmpi_usempi",        "libmpi_cxx.so.", "libmpichcxx.so.",    "libmpicxx.so.",
         "libmpichfort.so.",     "libmpifort.so.", "libpliant_trace.so", "libpliant_check.so",
+        "libpliant_record.so",
     };
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;

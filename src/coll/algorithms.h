@@ -34,9 +34,10 @@ void pli_allreduce_ring(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_allreduce_tree(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_reduce_scatter_ring(struct pli_sched *s, const struct pli_coll_args *a); // and block
 void pli_reduce_scatter_tree(struct pli_sched *s, const struct pli_coll_args *a); // and block
-void pli_scan_doubling(struct pli_sched *s, const struct pli_coll_args *a);       // and exscan
-void pli_scan_linear(struct pli_sched *s, const struct pli_coll_args *a);         // and exscan
-void pli_neighbor_linear(struct pli_sched *s, const struct pli_coll_args *a);     // all five
+void pli_reduce_scatter_doubling(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_scan_doubling(struct pli_sched *s, const struct pli_coll_args *a);   // and exscan
+void pli_scan_linear(struct pli_sched *s, const struct pli_coll_args *a);     // and exscan
+void pli_neighbor_linear(struct pli_sched *s, const struct pli_coll_args *a); // all five
 void pli_barrier_hier(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_bcast_hier(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_reduce_hier(struct pli_sched *s, const struct pli_coll_args *a);
@@ -53,14 +54,15 @@ enum pli_err pli_bcast_board(const struct pli_coll_args *a);
 enum pli_err pli_reduce_board(const struct pli_coll_args *a);    // a few bytes, and allreduce
 enum pli_err pli_allreduce_whole(const struct pli_coll_args *a); // needs a small window
 enum pli_err pli_allreduce_split(const struct pli_coll_args *a); // needs a large window
-enum pli_err pli_allgather_board(const struct pli_coll_args *a); // needs a window
+enum pli_err pli_allgather_board(const struct pli_coll_args *a); // and v; needs a window
 enum pli_err pli_alltoall_board(const struct pli_coll_args *a);  // needs a window
 enum pli_err pli_gather_windows(const struct pli_coll_args *a);
 enum pli_err pli_gather_sizes(const struct pli_coll_args *a); // PLI_AGAIN: they agree
 enum pli_err pli_scatter_board(const struct pli_coll_args *a);
 // And block; needs a window that has room for an element of every rank.
 enum pli_err pli_reduce_scatter_board(const struct pli_coll_args *a);
-enum pli_err pli_scan_board(const struct pli_coll_args *a); // and exscan
+enum pli_err pli_reduce_scatter_slots(const struct pli_coll_args *a); // a few bytes
+enum pli_err pli_scan_board(const struct pli_coll_args *a);           // and exscan
 // Small blocks by postings, larger ones by messages.
 enum pli_err pli_move_post_gather(const struct pli_coll_args *a); // and gatherv
 enum pli_err pli_move_post_scatterv(const struct pli_coll_args *a);
@@ -70,6 +72,7 @@ enum pli_err pli_move_post_alltoallv(const struct pli_coll_args *a); // and allt
 enum pli_err pli_move_cma_gather(const struct pli_coll_args *a);
 enum pli_err pli_move_cma_scatter(const struct pli_coll_args *a);
 enum pli_err pli_move_cma_allgather(const struct pli_coll_args *a);
+enum pli_err pli_move_cma_allgatherv(const struct pli_coll_args *a);
 enum pli_err pli_move_cma_alltoall(const struct pli_coll_args *a);
 
 // On several hosts: boards inside each, messages between.

@@ -255,15 +255,25 @@ enum pli_err pli_coll_args_check(struct pli_coll_args *a)
 
 MPI_Count pli_coll_args_total(const struct pli_coll_args *a)
 {
-    if (a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK) {
-        return a->recv.count * a->comm->size;
-    }
-    if (a->kind != PLI_COLL_REDUCE_SCATTER) {
-        return a->recv.count;
-    }
+    bool is_scattered =
+        a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK || a->kind == PLI_COLL_REDUCE_SCATTER;
+    return is_scattered ? pli_coll_args_before(a, a->comm->size) : a->recv.count;
+}
+
+MPI_Count pli_coll_args_block(const struct pli_coll_args *a, int i)
+{
+    return a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK ? a->recv.count
+                                                    : pli_ints_at(a->recv.counts, i);
+}
+
+MPI_Count pli_coll_args_before(const struct pli_coll_args *a, int i)
+{
     MPI_Count n = 0;
-    for (int i = 0; i < a->comm->size; i++) {
-        n += pli_ints_at(a->recv.counts, i);
+    if (a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK) {
+        return i * a->recv.count;
+    }
+    for (int k = 0; k < i; k++) {
+        n += pli_ints_at(a->recv.counts, k);
     }
     return n;
 }

@@ -82,6 +82,9 @@ MPI_Count pli_coll_args_bytes(const struct pli_coll_args *a);
 
 // Elements of all ranks together, of a reduce_scatter.
 MPI_Count pli_coll_args_total(const struct pli_coll_args *a);
+// Elements of a rank's block of it, and of all blocks before that.
+MPI_Count pli_coll_args_block(const struct pli_coll_args *a, int i);
+MPI_Count pli_coll_args_before(const struct pli_coll_args *a, int i);
 
 // Whether this rank contributes data, gets some, on an intracommunicator or an intercommunicator.
 bool pli_coll_args_is_root(const struct pli_coll_args *a);

@@ -128,7 +128,7 @@ static enum pli_err run_other(const struct pli_coll_args *a, const struct pli_co
         }
         than = algo;
     }
-    pli_board_cma_other_end(pli_comm_state_here(a->comm), a);
+    pli_board_cma_other_end(pli_comm_state_here(a->comm));
     return err;
 }
 
@@ -147,6 +147,9 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
     }
     if (pli_statistics_is_on()) {
         pli_coll_select_count(a, algo);
+    }
+    if (algo == &nothing) {
+        return PLI_OK;
     }
     if (algo->direct != NULL) {
         err = algo->direct(a);

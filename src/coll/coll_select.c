@@ -89,7 +89,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .direct = pli_move_cma_scatter, .needs = BOARD | CORES | STAYS,
           .min_bytes = 16 * KIB + 1 },
         { "board", "a ring in shared memory",
-          .direct = pli_scatter_board, .needs = BOARD, .max_bytes = 16 * KIB,
+          .direct = pli_scatter_board, .needs = BOARD, .max_all = 32 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
         { "binomial", "a tree, blocks handed on",
           .build = pli_scatter_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
@@ -117,7 +117,14 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "board", "postings in shared memory",
           .direct = pli_move_post_allgatherv, .needs = BOARD,
           .max_bytes = 4 * PLI_BOARD_POST_MAX, .max_rank = PLI_BOARD_POSTS_RANKS },
+        { "cma", "one copy, or as below if that is faster",
+          .direct = pli_move_cma_allgatherv, .needs = BOARD | CORES | STAYS,
+          .min_bytes = 64 * KIB },
+        { "windows", "windows in shared memory",
+          .direct = pli_allgather_board, .needs = BOARD | CORES | WINDOW },
         { "linear", "every rank to every rank", .build = pli_allgather_linear, .max_rank = 8 },
+        { "linear", "as above, for more ranks",
+          .build = pli_allgather_linear, .max_bytes = 64 * KIB, .max_rank = 32 },
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLTOALL] = {
@@ -180,16 +187,26 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "doubling", "as above, for operations with an order", .build = pli_allreduce_doubling },
     },
     [PLI_COLL_REDUCE_SCATTER] = {
+        { "slots", "slots in shared memory",
+          .direct = pli_reduce_scatter_slots, .needs = BOARD | DENSE,
+          .max_bytes = PLI_BOARD_INLINE },
         { "board", "each combines its block of the windows",
           .direct = pli_reduce_scatter_board,
           .needs = BOARD | WINDOW | DENSE | SLICES, .max_rank = 256 },
+        { "doubling", "an allreduce, of which each keeps its block",
+          .build = pli_reduce_scatter_doubling, .max_bytes = 8 * KIB, .min_rank = 3 },
         { "ring", "pieces go around once", .build = pli_reduce_scatter_ring, .needs = COMMUTES },
         { "tree", "reduce to rank 0, then hand out", .build = pli_reduce_scatter_tree },
     },
     [PLI_COLL_REDUCE_SCATTER_BLOCK] = {
+        { "slots", "slots in shared memory",
+          .direct = pli_reduce_scatter_slots, .needs = BOARD | DENSE,
+          .max_bytes = PLI_BOARD_INLINE },
         { "board", "each combines its block of the windows",
           .direct = pli_reduce_scatter_board,
           .needs = BOARD | WINDOW | DENSE | SLICES, .max_rank = 256 },
+        { "doubling", "an allreduce, of which each keeps its block",
+          .build = pli_reduce_scatter_doubling, .max_bytes = 8 * KIB, .min_rank = 3 },
         { "ring", "pieces go around once", .build = pli_reduce_scatter_ring, .needs = COMMUTES },
         { "tree", "reduce to rank 0, then hand out", .build = pli_reduce_scatter_tree },
     },
@@ -349,7 +366,8 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
 static bool is_within(const struct pli_coll_algo *r, MPI_Count bytes, int n)
 {
     return bytes >= r->min_bytes && (r->max_bytes == 0 || bytes <= r->max_bytes) &&
-           n >= r->min_rank && (r->max_rank == 0 || n <= r->max_rank);
+           n >= r->min_rank && (r->max_rank == 0 || n <= r->max_rank) &&
+           (r->max_all == 0 || bytes <= r->max_all / n);
 }
 
 // The first row that fits, from one on.
@@ -371,8 +389,10 @@ static const char *why_not(const struct pli_coll_algo *r, const struct pli_coll_
                            bool is_blocking, MPI_Count bytes)
 {
     const struct pli_hostmap *h = r->needs & HOSTS ? pli_comm_state_hosts(a->comm) : NULL;
-    return r->needs & FORCED                               ? "only when asked for"
-           : r->max_bytes != 0 && bytes > r->max_bytes     ? "too large for it"
+    return r->needs & FORCED ? "only when asked for"
+           : (r->max_bytes != 0 && bytes > r->max_bytes) ||
+                   (r->max_all != 0 && bytes > r->max_all / a->comm->size)
+               ? "too large for it"
            : bytes < r->min_bytes                          ? "too small for it"
            : a->comm->size < r->min_rank                   ? "too few ranks for it"
            : !is_within(r, bytes, a->comm->size)           ? "too many ranks for it"
@@ -498,6 +518,8 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
         fprintf(to, "when asked for");
     } else if (r->max_bytes == 0 && r->min_bytes > 0) {
         fprintf(to, "from %lld KiB", (long long)r->min_bytes / KIB);
+    } else if (r->max_all != 0) {
+        fprintf(to, "up to %lld KiB of all ranks", (long long)r->max_all / KIB);
     } else if (r->max_bytes == 0) {
         fprintf(to, "any size");
     } else if (r->max_bytes >= KIB) {

@@ -22,6 +22,7 @@ struct pli_coll_algo {
     MPI_Count min_bytes;       // smallest operation it is chosen for
     MPI_Count max_bytes;       // largest one; 0: any
     int min_rank, max_rank;    // the same for ranks
+    MPI_Count max_all;         // largest one in all ranks' blocks together; 0: any
 };
 
 // The first row of the table that fits, or the one that the setting names; the same at every rank,

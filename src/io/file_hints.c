@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { KIB = 1024, MIB = 1024 * 1024 };
+enum { LEAST_BUFFER = 4096 };
 
 // A positive number with nothing behind it; false: it is none.
 static bool read_size(const char *value, int64_t least, int64_t most, int64_t *out)
@@ -42,6 +42,7 @@ static bool read_choice(const char *value, enum pli_file_choice *out)
 struct hint {
     const char *key, *standard; // standard: the value at first, NULL: none
     bool (*read)(struct pli_file_hints *h, const char *value);
+    int least; // a smaller positive number means this one
 };
 
 #define SIZE_HINT(name, field, least, most)                                                        \
@@ -55,9 +56,9 @@ struct hint {
         return read_choice(value, &h->field);                                                      \
     }
 
-SIZE_HINT(read_buffer, buffer, 4 * KIB, INT64_C(1) << 40)
-SIZE_HINT(read_ind_rd, read_sieve, 4 * KIB, INT64_C(1) << 40)
-SIZE_HINT(read_ind_wr, write_sieve, 4 * KIB, INT64_C(1) << 40)
+SIZE_HINT(read_buffer, buffer, LEAST_BUFFER, INT64_C(1) << 40)
+SIZE_HINT(read_ind_rd, read_sieve, LEAST_BUFFER, INT64_C(1) << 40)
+SIZE_HINT(read_ind_wr, write_sieve, LEAST_BUFFER, INT64_C(1) << 40)
 SIZE_HINT(read_stripe, stripe, 0, INT64_C(1) << 40)
 SIZE_HINT(read_stripes, stripes, 0, INT32_MAX)
 CHOICE_HINT(read_cb_read, cb_read)
@@ -85,19 +86,19 @@ static bool read_collective(struct pli_file_hints *h, const char *value)
 }
 
 static const struct hint hints[] = {
-    { "cb_buffer_size", "16777216", read_buffer },
-    { "ind_rd_buffer_size", "4194304", read_ind_rd },
-    { "ind_wr_buffer_size", "524288", read_ind_wr },
-    { "romio_cb_read", "automatic", read_cb_read },
-    { "romio_cb_write", "automatic", read_cb_write },
-    { "romio_ds_read", "automatic", read_ds_read },
-    { "romio_ds_write", "automatic", read_ds_write },
-    { "pliant_map", "automatic", read_map },
-    { "pliant_lock", "automatic", read_lock },
-    { "collective_buffering", NULL, read_collective },
-    { "cb_nodes", NULL, read_nodes },
-    { "striping_unit", NULL, read_stripe },
-    { "striping_factor", NULL, read_stripes },
+    { "cb_buffer_size", "16777216", read_buffer, LEAST_BUFFER },
+    { "ind_rd_buffer_size", "4194304", read_ind_rd, LEAST_BUFFER },
+    { "ind_wr_buffer_size", "524288", read_ind_wr, LEAST_BUFFER },
+    { "romio_cb_read", "automatic", read_cb_read, 0 },
+    { "romio_cb_write", "automatic", read_cb_write, 0 },
+    { "romio_ds_read", "automatic", read_ds_read, 0 },
+    { "romio_ds_write", "automatic", read_ds_write, 0 },
+    { "pliant_map", "automatic", read_map, 0 },
+    { "pliant_lock", "automatic", read_lock, 0 },
+    { "collective_buffering", NULL, read_collective, 0 },
+    { "cb_nodes", NULL, read_nodes, 0 },
+    { "striping_unit", NULL, read_stripe, 0 },
+    { "striping_factor", NULL, read_stripes, 0 },
 };
 
 enum { N_HINT = sizeof hints / sizeof hints[0] };
@@ -115,6 +116,12 @@ static const struct hint *find(const char *key)
 static enum pli_err take_one(struct pli_file *f, const char *key, const char *value)
 {
     const struct hint *h = find(key);
+    int64_t small;
+    char raised[16];
+    if (h != NULL && h->least > 0 && read_size(value, 1, h->least, &small)) {
+        snprintf(raised, sizeof raised, "%d", h->least); // MPI_File_get_info tells it
+        value = raised;
+    }
     if (h != NULL && !h->read(&f->hints, value)) {
         pli_log(PLI_WARN, "file %s: hint %s is \"%s\", which it cannot be; it stays as it was",
                 f->name, key, value);

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -126,11 +127,22 @@ static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct
     return err;
 }
 
+// Reports of ranks that wait, and of mistakes, tell by it which file a call was for.
+static void name_comm(const struct pli_file *f)
+{
+    const char *slash = strrchr(f->name, '/');
+    snprintf(f->comm->name, sizeof f->comm->name, "MPI_File %.*s", MPI_MAX_OBJECT_NAME - 16,
+             slash != NULL ? slash + 1 : f->name);
+}
+
 // With the communicator of the program: on the file's own nothing has been sent yet.
 static enum pli_err open_all(struct pli_file *f, struct pli_comm *comm, uint64_t context)
 {
     struct opened first = { .err = PLI_OK };
     enum pli_err err = pli_comm_make_child(comm, comm->group, NULL, context, &f->comm);
+    if (err == PLI_OK) {
+        name_comm(f);
+    }
     if (comm->rank == 0) {
         err = open_first(f, comm, &first);
     }

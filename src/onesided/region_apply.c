@@ -135,13 +135,38 @@ void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *gu
     unlock_guard(guard);
 }
 
-void pli_region_apply_swap(const struct pli_region_elem *e, struct pli_guard *guard, void *target,
-                           const void *compare, const void *in, void *out)
+// The usual sizes are one load and one store.
+static inline void copy_element(void *to, const void *from, size_t size)
+{
+    if (size == sizeof(uint64_t)) {
+        memcpy(to, from, sizeof(uint64_t));
+    } else if (size == sizeof(uint32_t)) {
+        memcpy(to, from, sizeof(uint32_t));
+    } else {
+        memcpy(to, from, size);
+    }
+}
+
+void pli_region_apply_fetch(int number, int op, size_t size, struct pli_guard *guard, void *target,
+                            const void *in, void *out)
 {
     lock_guard(guard);
-    memcpy(out, target, e->size);
-    if (memcmp(out, compare, e->size) == 0) {
-        memcpy(target, in, e->size);
+    copy_element(out, target, size);
+    if (op == PLI_OP_REPLACE) {
+        copy_element(target, in, size);
+    } else if (op != PLI_OP_NO_OP) {
+        pli_op_kernel((enum pli_op_which)op, (enum pli_number)number)(in, target, 1);
+    }
+    unlock_guard(guard);
+}
+
+void pli_region_apply_swap(size_t size, struct pli_guard *guard, void *target, const void *compare,
+                           const void *in, void *out)
+{
+    lock_guard(guard);
+    copy_element(out, target, size);
+    if (memcmp(out, compare, size) == 0) {
+        copy_element(target, in, size);
     }
     unlock_guard(guard);
 }

@@ -24,8 +24,11 @@ void pli_region_apply_set(const struct pli_region_change *c, int byte);
 // with the same guard, element by element.
 void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *guard, const char *in,
                          char *out);
+// The same of one element without holes and index; enum pli_number, enum pli_op_which.
+void pli_region_apply_fetch(int number, int op, size_t size, struct pli_guard *guard, void *target,
+                            const void *in, void *out);
 // The element at `target` becomes *in where it equals *compare; what was there goes to out.
-void pli_region_apply_swap(const struct pli_region_elem *e, struct pli_guard *guard, void *target,
-                           const void *compare, const void *in, void *out);
+void pli_region_apply_swap(size_t size, struct pli_guard *guard, void *target, const void *compare,
+                           const void *in, void *out);
 
 #endif

@@ -293,13 +293,13 @@ void pli_region_msg_throttle(struct pli_region *r, uint32_t most)
 
 void pli_region_msg_complete_local(struct pli_region *r, int member, const char *call)
 {
-    struct pli_waiter wait = {
-        .lane = pli_region_msg_lane(r), .comm = r->comm, .call = call, .peer = member
-    };
     _Atomic uint32_t *n = &r->members[member].n_open;
     if (atomic_load_explicit(n, memory_order_acquire) == 0) {
         return;
     }
+    struct pli_waiter wait = {
+        .lane = pli_region_msg_lane(r), .comm = r->comm, .call = call, .peer = member
+    };
     while (atomic_load_explicit(n, memory_order_acquire) > 0) {
         pli_progress_step(&wait);
     }

@@ -179,7 +179,7 @@ static void move(struct pli_region_server *s, int origin, const struct pli_regio
         apply_word(m, place, data, out);
         break;
     default:
-        pli_region_apply_swap(&c.elem, r->plan.guard, place, data, data + m->elem.size, out);
+        pli_region_apply_swap(c.elem.size, r->plan.guard, place, data, data + m->elem.size, out);
     }
     if (mail != NULL) {
         answer(r, mail, origin, m->tag, NULL, m->bytes);

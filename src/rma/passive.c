@@ -394,6 +394,10 @@ enum pli_err pli_passive_flush_local(int rank, struct pli_win *w)
         return PLI_OK;
     }
     enum pli_err err = may_flush(w, rank);
+    if (err == PLI_OK && w->peers[rank].is_near) { // accesses were loads and stores
+        pli_win_flush_poll_at(w, rank);
+        return pli_rma_target_alive(w, rank);
+    }
     if (err == PLI_OK) {
         pli_win_flush_local(w, rank, "MPI_Win_flush_local");
         pli_win_flush_poll_at(w, rank);

@@ -20,7 +20,8 @@ static inline char *pli_rma_near_at(const struct pli_win *w, int rank, MPI_Aint 
     const struct pli_win_peer *p = &w->peers[rank];
     int access = atomic_load_explicit(&w->access, memory_order_relaxed);
     bool is_open = access == PLI_ACCESS_LOCK_ALL || access == PLI_ACCESS_FENCE ||
-                   (access == PLI_ACCESS_LOCK && p->hold != 0);
+                   (access == PLI_ACCESS_LOCK && p->hold != 0) ||
+                   (access == PLI_ACCESS_START && p->is_started);
     if (!is_open || !p->is_near || w->flavor == MPI_WIN_FLAVOR_DYNAMIC || disp < 0 ||
         !pli_datatype_bytes(type, count, bytes) || __builtin_mul_overflow(disp, p->unit, &at) ||
         __builtin_add_overflow(at, type->true_lb, &at) || at < 0 || (uint64_t)at > p->size ||

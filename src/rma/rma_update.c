@@ -210,13 +210,38 @@ enum pli_err pli_rma_update_fetch(const void *from, void *result, struct pli_dat
     if (type->elem != type) {
         return pli_fail(PLI_ERR_TYPE, "%s is not a predefined type", pli_datatype_label(type));
     }
+    size_t bytes;
+    char *at = pli_rma_near_at(w, target, disp, 1, type, &bytes);
+    if (at != NULL && type->index == 0 && pli_op_check_accumulate(op, type) == PLI_OK) {
+        pli_region_apply_fetch(type->number, op->which, bytes, w->peers[target].guard, at, from,
+                               result);
+        if (pli_statistics_is_on()) {
+            pli_statistics_hooks->access(PLI_STAT_GET_ACCUMULATE, bytes);
+        }
+        return PLI_OK;
+    }
     return pli_rma_update_get(from, 1, type, result, 1, type, target, disp, 1, type, op, w);
+}
+
+static bool is_whole_number(const struct pli_datatype *type)
+{
+    return type->elem == type && type->index == 0 && type->number >= PLI_NUM_I8 &&
+           type->number <= PLI_NUM_U128;
 }
 
 enum pli_err pli_rma_update_swap(const void *from, const void *compare, void *result,
                                  struct pli_datatype *type, int target, MPI_Aint disp,
                                  struct pli_win *w)
 {
+    size_t bytes;
+    char *at = pli_rma_near_at(w, target, disp, 1, type, &bytes);
+    if (at != NULL && is_whole_number(type)) {
+        pli_region_apply_swap(bytes, w->peers[target].guard, at, compare, from, result);
+        if (pli_statistics_is_on()) {
+            pli_statistics_hooks->access(PLI_STAT_COMPARE_AND_SWAP, bytes);
+        }
+        return PLI_OK;
+    }
     struct update u = { .win = w,
                         .from = { (void *)from, 1, type },
                         .result = { result, 1, type } };
@@ -224,9 +249,7 @@ enum pli_err pli_rma_update_swap(const void *from, const void *compare, void *re
     if (err != PLI_OK || u.t.peer == NULL) {
         return err;
     }
-    bool is_whole =
-        type->elem == type && type->number >= PLI_NUM_I8 && type->number <= PLI_NUM_U128;
-    if (!is_whole || type->index != 0) {
+    if (!is_whole_number(type)) {
         return pli_fail(PLI_ERR_TYPE,
                         "%s cannot be compared and swapped; types of integers, logicals and bytes "
                         "can",
@@ -240,7 +263,7 @@ enum pli_err pli_rma_update_swap(const void *from, const void *compare, void *re
         struct pli_region_place to = place_of(&u);
         return pli_region_datatype_swap(w->region, &to, &u.elem, compare, from, result);
     }
-    pli_region_apply_swap(&u.elem, u.t.peer->guard, pli_rma_target_here(&u.t), compare, from,
+    pli_region_apply_swap(u.t.bytes, u.t.peer->guard, pli_rma_target_here(&u.t), compare, from,
                           result);
     return PLI_OK;
 }

@@ -15,13 +15,24 @@ end module
 
 program f08_sections
   use mpi_f08
-  use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
+  use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer, c_int, c_intptr_t
   use check
   implicit none
   type pair
     integer :: n
     real(8) :: x
   end type
+  interface ! what C code has
+    integer(c_intptr_t) function c_request(f) bind(C, name="MPI_Request_fromint")
+      import
+      integer(c_int), value :: f
+    end function
+    integer(c_int) function c_wait(request, status) bind(C, name="MPI_Wait")
+      import
+      integer(c_intptr_t) :: request
+      type(MPI_Status) :: status
+    end function
+  end interface
   integer :: rank, size_, other, i, ie
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
@@ -36,6 +47,7 @@ program f08_sections
   call collective()
   call reductions()
   call copied()
+  call type_for_each_rank()
   call persistent_copies()
   call one_sided()
   call files()
@@ -274,6 +286,77 @@ contains
     call MPI_Waitsome(3, reqs, n, places, MPI_STATUSES_IGNORE)
     call must(n == 1 .and. places(1) == 2 .and. all(b(2, :) == -2) .and. count(b == -1) == 20, 'in place and waitsome')
   end subroutine
+
+  ! Parts of a section that begin and end within columns, each with its own datatype: nothing is copied, so the result is there whoever
+  ! completes the request.
+  subroutine type_for_each_rank()
+    integer, asynchronous :: a(6, 4), b(6, 4), want(12)
+    type(MPI_Request) :: req
+    type(MPI_Status) :: st
+    type(MPI_Datatype) :: types(2), ints(2), pair_type
+    type(MPI_Comm) :: ring
+    integer(c_intptr_t) :: c_req
+    integer :: k, out(2), in(2)
+    integer(MPI_ADDRESS_KIND) :: out_at(2), in_at(2)
+    ints = MPI_INTEGER
+    out = [2, 5]
+    out_at = [4, 28]
+    in = 4 + rank
+    in_at = [0, 20]
+    call MPI_Type_contiguous(2, MPI_INTEGER, pair_type)
+    call MPI_Type_commit(pair_type)
+    types = [pair_type, MPI_INTEGER]
+    do k = 1, 5
+      call fill(a)
+      b = -1
+      ! To rank 0 the elements 2 to 5 of the twelve, to rank 1 the elements 8 to 12; they come to the beginning and to element 6.
+      want = -1
+      want(1:4 + rank) = pick(0)
+      want(6:9 + rank) = pick(1)
+      select case (k)
+      case (1)
+        call MPI_Alltoallw(a(1::2, :), out, int(out_at), types, b(2::2, :), in, int(in_at), ints, MPI_COMM_WORLD)
+      case (2)
+        call MPI_Ialltoallw(a(1::2, :), out, int(out_at), types, b(2::2, :), in, int(in_at), ints, MPI_COMM_WORLD, req)
+        c_req = c_request(req%MPI_VAL)
+        call must(c_wait(c_req, st) == MPI_SUCCESS, 'C code waits')
+        call MPI_F_sync_reg(b)
+      case (3)
+        call MPI_Alltoallw_init(a(1::2, :), int(out, MPI_COUNT_KIND), out_at, types, b(2::2, :), int(in, MPI_COUNT_KIND), in_at, &
+                                ints, MPI_COMM_WORLD, MPI_INFO_NULL, req)
+        do i = 1, 2
+          b = -1
+          call MPI_Start(req)
+          call MPI_Wait(req, MPI_STATUS_IGNORE)
+        end do
+        call MPI_Request_free(req)
+      case (4)
+        ! In place: the blocks of the other rank take their turn.
+        call fill(b)
+        b(2::2, :) = -1
+        b(2, 1) = 100 * rank + 1
+        b(4, 1) = 100 * rank + 2
+        call MPI_Alltoallw(MPI_IN_PLACE, [0, 0], [0, 0], types, b(2::2, :), [1, 1], [0, 4], ints, MPI_COMM_WORLD)
+        call must(b(2, 1) == 1 + rank .and. b(4, 1) == 101 + rank .and. count(b == -1) == 10, 'alltoallw in place')
+        cycle
+      case (5)
+        call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, [0, 1], MPI_UNWEIGHTED, 2, [0, 1], MPI_UNWEIGHTED, MPI_INFO_NULL, &
+                                            .false., ring)
+        call MPI_Neighbor_alltoallw(a(1::2, :), out, out_at, types, b(2::2, :), in, in_at, ints, ring)
+        call MPI_Comm_free(ring)
+      end select
+      call must(all(reshape(b(2::2, :), [12]) == want) .and. all(b(1::2, :) == -1), 'a datatype for each rank')
+    end do
+    call MPI_Type_free(pair_type)
+  end subroutine
+
+  ! What a rank sends to this one.
+  function pick(from) result(values)
+    integer, intent(in) :: from
+    integer :: values(4 + rank), all_values(12), k, j
+    all_values = [((1000 * from + 10 * j + 2 * k - 1, k = 1, 3), j = 1, 4)]
+    values = all_values(merge(2, 8, rank == 0):merge(5, 12, rank == 0))
+  end function
 
   subroutine one_sided()
     integer, asynchronous :: mem(24)

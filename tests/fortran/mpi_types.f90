@@ -16,7 +16,7 @@ program mpi_types
   integer, parameter :: sizes(29) = [ &
     4, 4, 4, 8, 8, 16, 1, 8, 16, 8, 1, 2, 4, 8, 16, 2, 4, 8, 16, 4, 8, 16, 32, 1, 2, 4, 8, 8, 8]
   integer :: failed, rank, ierror, i, n, type, info, pair(2), pair_out(2)
-  integer :: requests(2), statuses(MPI_STATUS_SIZE, 2)
+  integer :: requests(2), statuses(MPI_STATUS_SIZE, 2), counts(3), places(3), ones(4)
   integer(1) :: i1
   integer(2) :: i2
   integer(8) :: i8, i8_out
@@ -109,6 +109,25 @@ program mpi_types
   call check(n == rank .and. statuses(MPI_TAG, 2) == 3, 'an element of an array of statuses')
   call MPI_Waitany(2, requests, i, statuses, ierror)
   call check(i == 1 .and. requests(1) == MPI_REQUEST_NULL, 'an array of statuses for one')
+  call MPI_Sendrecv(rank, 1, MPI_INTEGER, 0, 4, n, 1, MPI_INTEGER, 0, 4, MPI_COMM_SELF, statuses(1, 1), ierror)
+  call check(n == rank .and. statuses(MPI_TAG, 1) == 4, 'an element of an array of statuses, in a call with buffers')
+  counts = [7, 1, 2]
+  places = [7, 0, 1]
+  ones = -1
+  call MPI_Allgatherv([rank, rank + 5], rank + 1, MPI_INTEGER, ones, counts(2), places(2), MPI_INTEGER, MPI_COMM_WORLD, ierror)
+  call check(all(ones(:3) == [0, 1, 6]), 'elements of arrays of counts and displacements')
+
+  ! What MPI_IN_PLACE makes unused need not be an array; one datatype may be the first of many.
+  ones = [10, 11, -1, -1] + 10 * rank
+  call MPI_Alltoallv(MPI_IN_PLACE, 0, 0, MPI_DATATYPE_NULL, ones, [1, 1], [0, 1], MPI_INTEGER, MPI_COMM_WORLD, ierror)
+  call check(all(ones(:2) == [10, 20] + rank), 'zeros for arrays, in place')
+  pair = MPI_INTEGER
+  call MPI_Alltoallv(ones(:2) + 1, [1, 1], [0, 1], pair, pair_out, [1, 1], [0, 1], pair, MPI_COMM_WORLD, ierror)
+  call check(all(pair_out == [11, 12] + 10 * rank), 'an array for one datatype')
+  ones = [10, 11, -1, -1] + 10 * rank
+  call MPI_Ialltoallw(MPI_IN_PLACE, 0, 0, MPI_DATATYPE_NULL, ones, [1, 1], [0, 4], pair, MPI_COMM_WORLD, requests(1), ierror)
+  call MPI_Wait(requests(1), statuses(1, 2), ierror)
+  call check(all(ones(:2) == [10, 20] + rank), 'zeros for arrays of datatypes, in place')
 
   ! Memory by address and by pointer.
   address = 80
@@ -117,11 +136,13 @@ program mpi_types
   array = rank
   call check(sum(array) == 10 * rank, 'memory by pointer')
   call MPI_Free_mem(array, ierror)
-  ! Large counts have the same names.
+  ! Large counts have the same names where no argument is an array.
   bytes = 1
   n = rank
   call MPI_Bcast(n, bytes, MPI_INTEGER, 1, MPI_COMM_WORLD, ierror)
   call check(n == 1, 'a broadcast with a large count')
+  call MPI_Recv_c(n, bytes, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, statuses(1, 1), ierror)
+  call check(statuses(MPI_SOURCE, 1) == MPI_PROC_NULL, 'a receive with a large count')
   address = MPI_Aint_add(100_MPI_ADDRESS_KIND, -40_MPI_ADDRESS_KIND)
   call check(address == 60 .and. MPI_Aint_diff(address, 10_MPI_ADDRESS_KIND) == 50, 'addresses')
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: frames that mpiexec and its daemons take from each other, and in them the requests
-// of ranks. The input is a row of frames; each input meets mpiexec as it is when all hosts have
-// begun, in a process of its own.
+// of ranks. The input is a row of frames. A process takes a few inputs, one after another; the
+// first one meets mpiexec as it is when all hosts have begun.
 #include "fuzz.h"
 
 #include "boot/launcher_wire.h"
@@ -32,7 +32,13 @@
 
 const char *const fuzz_words[] = { "alpha", "beta", "socket", "/bin/true", NULL };
 
-enum { HEAD = 8 }; // kind, flag, host, a, length: of a frame in the input
+enum {
+    HEAD = 8,    // kind, flag, host, a, length: of a frame in the input
+    N_INPUT = 64 // of one process
+};
+
+static struct fuzz_memory
+    *fresh; // what node memory had when all hosts had begun: processes here share it
 
 static void hear_hello(uint32_t host)
 {
@@ -139,23 +145,45 @@ static void hear_all(const uint8_t *data, size_t len)
     }
 }
 
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    start();
+    fresh = fuzz_memory_keep(pli_launcher.job->node_fd);
+    fuzz_n_input = N_INPUT;
+    return 0;
+}
+
+static void run(const uint8_t *data, size_t len)
+{
+    static bool is_begun;
+    if (!is_begun) {
+        is_begun = true;
+        fuzz_memory_restore(fresh);
+    }
+    volatile bool is_whole = false; // across longjmp
+    FUZZ_TRY
+    {
+        hear_all(data, len);
+        is_whole = true;
+    }
+    fuzz_is_used_up = !is_whole; // mpiexec has ended
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    static int is_begun;
     int status;
-    if (!is_begun) {
-        is_begun = 1;
-        start();
+    if (fuzz_is_replaced || getenv("FUZZ_SHOW") != NULL) {
+        run(data, len);
+        return 0;
     }
-    pid_t pid = getenv("FUZZ_SHOW") == NULL ? fork() : 0;
+    pid_t pid = fork();
     FUZZ_MUST(pid >= 0);
     if (pid == 0) {
         struct rlimit limit = { 10, 10 }; // seconds
         setrlimit(RLIMIT_CPU, &limit);
-        FUZZ_TRY
-        {
-            hear_all(data, len);
-        }
+        run(data, len);
         _exit(0);
     }
     FUZZ_MUST(waitpid(pid, &status, 0) == pid);

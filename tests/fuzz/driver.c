@@ -5,6 +5,9 @@
 //   PROGRAM [-runs=N] [-max_total_time=S] [-seed=N] [-max_len=N] [-artifact_prefix=P] [FILE|DIR...]
 // An input that fails is written to P + "crash-" + NAME, and the one command that repeats it is
 // printed. With files alone each is run once; -fork=0 does so in this process, for a debugger.
+// Where the target lets a process take a few inputs only (fuzz_n_input), each stored input has a
+// process of its own, and a failure leaves all inputs of its process, in a folder; -together=1
+// repeats those in one process.
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -19,32 +22,49 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_LEN = 1 << 16, MOST_SEED = 20000, N_EDGE = 1 << 16, HANG_S = 20, GROWN_KB = 400000 };
-
-// Shared by the driver and the child that runs the target.
-static struct shared {
-    volatile unsigned long n_run; // in all children
-    volatile bool is_done;
-    size_t len; // of the input that runs
-    uint8_t input[MOST_LEN];
-} * shared;
+enum {
+    MOST_LEN = 1 << 16,
+    MOST_SEED = 20000,
+    N_EDGE = 1 << 16,
+    ROOM = 64 << 20, // bytes of all seeds
+    MOST_PAST = 1024,
+    HANG_S = 20,
+    GROWN_KB = 400000
+};
 
 struct seed {
     uint8_t *data;
     size_t len;
 };
 
-static struct seed seeds[MOST_SEED];
-static size_t n_seed;
+// Shared by the driver and the child that runs the target: what one child has found is there for
+// the next one.
+static struct shared {
+    volatile unsigned long n_run;   // in all children
+    volatile unsigned long n_begun; // what it was when this child began
+    volatile bool is_done;
+    size_t len; // of the input that runs
+    uint8_t input[MOST_LEN];
+    size_t n_past, past_used; // earlier inputs of this child, where the target wants them kept
+    size_t past_len[MOST_PAST];
+    uint8_t past[1 << 22];
+    uint8_t edges[N_EDGE];
+    size_t n_seed, used;
+    struct seed seeds[MOST_SEED];
+    uint8_t room[ROOM];
+} * shared;
+
+static size_t n_stored; // seeds that were given
 static unsigned long n_most = (unsigned long)-1;
 static double seconds = -1;
 static uint64_t state = 1;
 static size_t max_len = 4096;
 static const char *prefix = "";
-static bool is_forking = true;
+static bool is_forking = true, is_together;
 static struct timespec start;
 
-static uint8_t edges[N_EDGE];
+// Code that was reached; before main, in a table that nobody reads.
+static uint8_t early[N_EDGE], *edges = early;
 static volatile unsigned n_new;
 
 #if defined(__clang__)
@@ -89,11 +109,11 @@ static double passed(void)
 
 static void add_seed(const void *data, size_t len)
 {
-    if (n_seed < MOST_SEED && len <= MOST_LEN) {
-        uint8_t *copy = malloc(len + 1);
-        FUZZ_MUST(copy != NULL);
+    if (shared->n_seed < MOST_SEED && len <= ROOM - shared->used) {
+        uint8_t *copy = shared->room + shared->used;
         memcpy(copy, data, len);
-        seeds[n_seed++] = (struct seed){ copy, len };
+        shared->used += len;
+        shared->seeds[shared->n_seed++] = (struct seed){ copy, len };
     }
 }
 
@@ -208,7 +228,7 @@ static void put_decimal(void)
 
 static void put_piece(void)
 {
-    const struct seed *s = &seeds[below(n_seed)];
+    const struct seed *s = &shared->seeds[below(shared->n_seed)];
     if (s->len > 0) {
         size_t from = below(s->len), n = 1 + below(s->len - from);
         insert(below(shared->len + 1), s->data + from, n);
@@ -282,12 +302,12 @@ static void mutate(void)
 
 static void next_input(unsigned long i)
 {
-    if (i < n_seed) {
-        shared->len = seeds[i].len;
-        memcpy(shared->input, seeds[i].data, seeds[i].len);
+    if (i < n_stored) {
+        shared->len = shared->seeds[i].len;
+        memcpy(shared->input, shared->seeds[i].data, shared->len);
         return;
     }
-    const struct seed *s = &seeds[below(n_seed)];
+    const struct seed *s = &shared->seeds[below(shared->n_seed)];
     shared->len = s->len < max_len ? s->len : max_len;
     memcpy(shared->input, s->data, shared->len);
     for (size_t k = 1 + below(8); k > 0; k--) {
@@ -304,14 +324,37 @@ static bool is_grown(void)
 static bool is_over(void)
 {
     return shared->n_run >= n_most ||
-           (seconds >= 0 && shared->n_run >= n_seed && passed() >= seconds);
+           (seconds >= 0 && shared->n_run >= n_stored && passed() >= seconds);
+}
+
+// Keep the input that was run: it is a part of what a later one meets.
+static void keep_past(void)
+{
+    if (shared->n_past == MOST_PAST || shared->len > sizeof shared->past - shared->past_used) {
+        fuzz_is_used_up = 1;
+        return;
+    }
+    memcpy(shared->past + shared->past_used, shared->input, shared->len);
+    shared->past_used += shared->len;
+    shared->past_len[shared->n_past++] = shared->len;
+}
+
+// Whether this process has taken as many inputs as it should.
+static bool is_enough(void)
+{
+    unsigned long n = shared->n_run - shared->n_begun;
+    if (fuzz_n_input > 0 && !is_together) {
+        return n >= fuzz_n_input || shared->n_run <= n_stored;
+    }
+    return n >= 1000 && shared->n_run % 256 == 0 && is_grown();
 }
 
 // Run inputs until it is enough, or this process should be replaced.
 static void run_child(uint64_t seed)
 {
     state = seed;
-    unsigned long first = shared->n_run;
+    shared->n_begun = shared->n_run;
+    shared->n_past = shared->past_used = 0;
     while (!is_over()) {
         unsigned before = n_new;
         next_input(shared->n_run);
@@ -321,16 +364,40 @@ static void run_child(uint64_t seed)
         memcpy(copy, shared->input, shared->len);
         LLVMFuzzerTestOneInput(copy, shared->len);
         free(copy);
-        if (n_new != before && shared->n_run >= n_seed) {
+        if (n_new != before && shared->n_run >= n_stored) {
             add_seed(shared->input, shared->len);
         }
+        if (fuzz_n_input > 0) {
+            keep_past();
+        }
         shared->n_run++;
-        if (fuzz_is_used_up ||
-            (shared->n_run - first >= 1000 && shared->n_run % 256 == 0 && is_grown())) {
+        if (fuzz_is_used_up || is_enough()) {
             return;
         }
     }
     shared->is_done = true;
+}
+
+static bool write_file(const char *path, const void *data, size_t len)
+{
+    FILE *f = fopen(path, "w");
+    bool is_kept = f != NULL && fwrite(data, 1, len, f) == len;
+    return f != NULL && fclose(f) == 0 && is_kept;
+}
+
+// All inputs of the child, in a folder, in their order.
+static bool write_past(const char *folder)
+{
+    size_t at = 0;
+    char path[4200];
+    bool is_kept = mkdir(folder, 0777) == 0;
+    for (size_t i = 0; i < shared->n_past && is_kept; i++) {
+        snprintf(path, sizeof path, "%s/%04zu", folder, i);
+        is_kept = write_file(path, shared->past + at, shared->past_len[i]);
+        at += shared->past_len[i];
+    }
+    snprintf(path, sizeof path, "%s/%04zu", folder, shared->n_past);
+    return is_kept && write_file(path, shared->input, shared->len);
 }
 
 static void save_finding(const char *program, const char *why)
@@ -339,12 +406,26 @@ static void save_finding(const char *program, const char *why)
     char path[4096];
     snprintf(path, sizeof path, "%scrash-%s-%lu", prefix, slash != NULL ? slash + 1 : program,
              shared->n_run);
-    FILE *f = fopen(path, "w");
-    bool is_kept = f != NULL && fwrite(shared->input, 1, shared->len, f) == shared->len;
-    is_kept = f != NULL && fclose(f) == 0 && is_kept;
     fprintf(stderr, "FAILED: input %lu, %zu bytes: %s\n", shared->n_run, shared->len, why);
-    fprintf(stderr, is_kept ? "repeat it with: %s %s\n" : "%s: it could not be written to %s\n",
-            program, path);
+    bool is_row = shared->n_past > 0;
+    if (!(is_row ? write_past(path) : write_file(path, shared->input, shared->len))) {
+        fprintf(stderr, "%s: it could not be written to %s\n", program, path);
+    } else if (is_row) {
+        fprintf(stderr, "repeat it with: %s -together=1 -runs=%zu %s\n", program,
+                shared->n_past + 1, path);
+    } else {
+        fprintf(stderr, "repeat it with: %s %s\n", program, path);
+    }
+}
+
+// Sleep until a child ends, or a tenth of a second.
+static void await_child(void)
+{
+    sigset_t set;
+    struct timespec tenth = { .tv_nsec = 100000000 };
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigtimedwait(&set, NULL, &tenth);
 }
 
 // Wait for a child. False: the target failed.
@@ -374,7 +455,7 @@ static bool watch_child(pid_t pid, const char *program)
             save_finding(program, "it does not end");
             return false;
         }
-        usleep(5000);
+        await_child();
     }
 }
 
@@ -398,6 +479,8 @@ static bool take_option(const char *arg)
         max_len = max_len < MOST_LEN ? max_len : MOST_LEN;
     } else if (strcmp(arg, "-fork=0") == 0) {
         is_forking = false;
+    } else if (strcmp(arg, "-together=1") == 0) {
+        is_together = true;
     } else if (strncmp(arg, "-artifact_prefix=", 17) == 0) {
         prefix = arg + 17;
     } else {
@@ -406,18 +489,15 @@ static bool take_option(const char *arg)
     return true;
 }
 
-int main(int argc, char **argv)
+static bool take_arguments(int argc, char **argv)
 {
     bool has_dir = false;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    FUZZ_MUST(shared != MAP_FAILED);
     for (int i = 1; i < argc; i++) {
         struct stat st;
         if (argv[i][0] == '-') {
             if (!take_option(argv[i])) {
                 fprintf(stderr, "%s is not an option\n", argv[i]);
-                return 2;
+                return false;
             }
         } else if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) {
             has_dir = true;
@@ -426,16 +506,38 @@ int main(int argc, char **argv)
             add_file(argv[i]);
         }
     }
-    if (n_seed > 0 && !has_dir) {
-        n_most = n_seed;
+    if (shared->n_seed > 0 && !has_dir) {
+        n_most = shared->n_seed;
     }
-    if (n_seed == 0) {
+    if (shared->n_seed == 0) {
         add_seed("", 0);
     }
     if (seconds < 0 && n_most == (unsigned long)-1) {
         seconds = 3;
     }
+    n_stored = shared->n_seed;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    sigset_t child;
+    int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3); // a target may need the other one
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    FUZZ_MUST(shared != MAP_FAILED);
+    edges = shared->edges;
+    if (!take_arguments(argc, argv)) {
+        return 2;
+    }
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL); // for sigtimedwait
+    fuzz_is_replaced = is_forking;
     fuzz_dir(); // of this process, which removes it
+    if (LLVMFuzzerInitialize != NULL) {
+        LLVMFuzzerInitialize(&argc, &argv);
+    }
     if (!is_forking) {
         run_child(state);
     }
@@ -451,6 +553,6 @@ int main(int argc, char **argv)
             return 1;
         }
     }
-    printf("%lu inputs in %.1f s\n", shared->n_run, passed());
+    dprintf(out, "%lu inputs in %.1f s\n", shared->n_run, passed());
     return 0;
 }

@@ -41,8 +41,24 @@ int fuzz_file(const void *data, size_t len);
 const char *fuzz_dir(void);
 const char *fuzz_path(const char *name, const void *data, size_t len);
 
+// A file in memory, such as node memory, as it is now; and that again, whatever was written since.
+struct fuzz_memory *fuzz_memory_keep(int fd);
+void fuzz_memory_restore(const struct fuzz_memory *m);
+
+// Close what was opened since the first call of this function, but for descriptors that support.c
+// keeps: those are not below FUZZ_FD_KEPT.
+enum { FUZZ_FD_KEPT = 60 };
+void fuzz_close_new(void);
+
 // The target sets it when this process can take no more inputs, because of what earlier ones have
 // left in it; the driver starts another.
 extern int fuzz_is_used_up;
+
+// For a target in which an input changes what later ones meet: how many inputs a process takes, 0
+// for any number. Set it in LLVMFuzzerInitialize, which runs once, in the process of which those
+// that take inputs are copies. Under libFuzzer there is one process: fuzz_is_replaced is 0 then.
+extern unsigned fuzz_n_input;
+extern int fuzz_is_replaced;
+int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
 
 #endif

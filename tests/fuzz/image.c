@@ -8,6 +8,8 @@
 #include "launcher/ckpt/criu_image.h"
 #include "launcher/hosts/file_copy.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,30 +39,64 @@ static void fuzz_criu(const uint8_t *data, size_t len)
     }
 }
 
-// The bytes come over a connection of the job, so they are sealed.
+static const uint8_t *at, *end; // of the connection's bytes
+
+bool __wrap_pli_protect_stream_get(struct pli_protect_stream *s, void *to, size_t len);
+
+// The bytes come over a connection of the job, sealed, so each is what the other host has sent:
+// here they are taken from memory.
+bool __wrap_pli_protect_stream_get(struct pli_protect_stream *s, void *to, size_t len)
+{
+    (void)s;
+    size_t n = len < (size_t)(end - at) ? len : (size_t)(end - at);
+    memcpy(to, at, n);
+    at += n;
+    errno = ECONNRESET;
+    return n == len;
+}
+
+bool __wrap_pli_protect_stream_put(struct pli_protect_stream *s, const void *from, size_t len);
+
+bool __wrap_pli_protect_stream_put(struct pli_protect_stream *s, const void *from, size_t len)
+{
+    return s->fd >= 0 && (from != NULL || len == 0);
+}
+
+int __real_fallocate(int fd, int mode, off_t from, off_t len);
+int __wrap_fallocate(int fd, int mode, off_t from, off_t len);
+
+// A small disk.
+int __wrap_fallocate(int fd, int mode, off_t from, off_t len)
+{
+    errno = ENOSPC;
+    return len <= 1 << 20 ? __real_fallocate(fd, mode, from, len) : -1;
+}
+
+// A connection whose other end is gone.
+static int dead_socket(void)
+{
+    static int pair[2] = { -1, -1 };
+    if (pair[0] < 0) {
+        FUZZ_MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+        close(pair[1]);
+    }
+    return pair[0];
+}
+
 static void fuzz_copy(const uint8_t *data, size_t len)
 {
-    static const unsigned char keys[2][PLI_PROTECT_KEY] = { "one way", "the other way" };
     char dir[128], why[PLI_FILE_COPY_WHY] = "";
-    struct pli_protect_stream from, to;
-    int pair[2];
+    struct pli_protect_stream from = { .fd = dead_socket() };
     snprintf(dir, sizeof dir, "%s/copy", fuzz_dir());
-    FUZZ_MUST(mkdir(dir, 0700) == 0);
-    FUZZ_MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-    FUZZ_MUST(pli_protect_stream_open(&from, pair[0], 1000, PLI_PROTECT_HMAC, keys[0], keys[1]) ==
-              PLI_OK);
-    FUZZ_MUST(pli_protect_stream_open(&to, pair[1], 1000, PLI_PROTECT_HMAC, keys[1], keys[0]) ==
-              PLI_OK);
-    FUZZ_MUST(pli_protect_stream_put(&from, data, len));
-    shutdown(pair[0], SHUT_WR);
-    if (!pli_file_copy_receive(&to, dir, why)) {
+    FUZZ_MUST(mkdir(dir, 0700) == 0 || errno == EEXIST);
+    at = data;
+    end = data + len;
+    if (!pli_file_copy_receive(&from, dir, why)) {
         FUZZ_MUST(why[0] != '\0');
     }
-    pli_protect_stream_close(&from);
-    pli_protect_stream_close(&to);
-    close(pair[0]);
-    close(pair[1]);
-    pli_remove_tree(dir);
+    if (rmdir(dir) != 0) {
+        pli_remove_tree(dir);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -17,7 +17,7 @@
 
 #include "t.h"
 
-enum { MOST = 300000, ROUNDS = 24 };
+enum { MOST = 300000, ROUNDS = 24, N_MAX = 16 };
 
 static int me, n;
 static unsigned char *out, *in;
@@ -85,6 +85,23 @@ static void allgather(size_t len, int round, bool is_in_place)
                   MPI_COMM_WORLD);
     for (int i = 0; i < n; i++) {
         T_OK(holds(in + (size_t)i * len, len, i, 0, round));
+    }
+}
+
+// Blocks of different lengths, the last one empty, in turned order.
+static void allgatherv(size_t len, int round, bool is_in_place)
+{
+    int counts[N_MAX], places[N_MAX];
+    for (int i = 0; i < n; i++) {
+        counts[i] = i == n - 1 ? 0 : (int)(len / (size_t)(i + 1));
+        places[i] = (n - 1 - i) * (int)len;
+    }
+    size_t mine = (size_t)counts[me];
+    fill(is_in_place ? in + places[me] : out, mine, me, 0, round);
+    MPI_Allgatherv(is_in_place ? MPI_IN_PLACE : out, (int)mine, MPI_BYTE, in, counts, places,
+                   MPI_BYTE, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        T_OK(holds(in + places[i], (size_t)counts[i], i, 0, round));
     }
 }
 
@@ -156,6 +173,7 @@ int main(int argc, char **argv)
         }
         alltoall(len, i, is_in_place);
         allgather(len, i, is_in_place);
+        allgatherv(len, i, is_in_place);
         gather(len, i, is_in_place, root);
         scatter(len, i, is_in_place, root);
         if (i % 4 == 0) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files on every kind of communicator: they work there, or the error says why not. The argument is
-// the kind: "parts" (of the world, and of a session), "spawn", "fork", or "resize", which needs
-// mpiexec --elastic 1:6 -n 2.
-#include "t.h"
+// the kind: "parts" (of the world, and of a session), "endpoints", "spawn", "fork", or "resize",
+// which needs mpiexec --elastic 1:6 -n 2.
+#include "ep_t.h"
 
-#include <mpi.h>
 #include <unistd.h>
 
 enum { RECORD = 100, N_RECORD = 50, BYTES = RECORD * N_RECORD };
 
-static char path[64];
+static _Thread_local char path[64];
 
 static int rank_of(MPI_Comm c)
 {
@@ -128,6 +127,26 @@ static void of_session(void)
     T_EQ(MPI_Session_finalize(&s), 0);
 }
 
+// Threads that are ranks: a file of all of them, and one of every endpoint at the same time.
+static void use_endpoint(MPI_Comm c)
+{
+    char of_all[sizeof path];
+    MPI_Comm own;
+    name_file(c);
+    MPI_File all = open_file(c);
+    use(all, c, 1);
+    memcpy(of_all, path, sizeof path);
+    snprintf(path, sizeof path, "%.40s.%d", of_all, rank_of(c));
+    MPI_Comm_split(c, rank_of(c), 0, &own);
+    use_once(own);
+    MPI_Comm_free(&own);
+    use(all, c, 2);
+    T_EQ(MPI_File_close(&all), 0);
+    if (rank_of(c) == 0) {
+        unlink(of_all);
+    }
+}
+
 static void meet_children(MPI_Comm inter, int is_child)
 {
     MPI_Comm all;
@@ -152,7 +171,7 @@ static void spawn(char *program)
     meet_children(children, 0);
 }
 
-static void clone(void)
+static void fork_rank(void)
 {
     MPI_File f = open_file(MPI_COMM_WORLD);
     int got = MPI_Fork(1);
@@ -208,7 +227,8 @@ static void resize(void)
 int main(int argc, char **argv)
 {
     MPI_Comm parent;
-    MPI_Init(&argc, &argv);
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     T_MUST(argc > 1);
     MPI_Comm_get_parent(&parent);
@@ -223,10 +243,12 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "parts") == 0) {
         parts();
         of_session();
+    } else if (strcmp(argv[1], "endpoints") == 0) {
+        ep_run(MPI_COMM_WORLD, 3, use_endpoint);
     } else if (strcmp(argv[1], "spawn") == 0) {
         spawn(argv[0]);
     } else if (strcmp(argv[1], "fork") == 0) {
-        clone();
+        fork_rank();
     } else {
         int version;
         MPIX_Comm_world_version(MPI_COMM_WORLD, &version);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank dies while it has a file open with the others. They all get the same error, no byte is
-// written that nobody wrote, and they close the file and go on. Needs mpiexec --on-failure=shrink.
-// Arguments: where it dies, and which rank.
+// written that nobody wrote, and they close the file and go on. Needs mpiexec --on-failure=shrink,
+// or respawn: then they open the file again with the process that was started instead.
+// Arguments: where it dies, which rank, and "respawn".
 #include "t.h"
 
 #include <mpi.h>
@@ -14,6 +15,7 @@
 enum { RECORD = 64, N_RECORD = 512, BYTES = RECORD * N_RECORD };
 
 static int me, n, victim;
+static bool is_respawn;
 static char path[64];
 static int dies_in; // the n-th call that moves data; 0: in none
 
@@ -183,6 +185,23 @@ static void arm(const char *where)
     }
 }
 
+static void use_again(MPI_Comm c, char *buf)
+{
+    memset(buf, new_byte(me), BYTES);
+    check_bytes(c);
+    MPI_File again = open_records(c, "automatic");
+    T_EQ(MPI_File_write_at_all(again, 0, buf, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_close(&again), 0);
+    check_bytes(c);
+}
+
+// The version of the world in which a new process is the rank that died.
+static void use_next(MPI_Comm next, char *buf)
+{
+    MPI_Bcast(path, sizeof path, MPI_CHAR, victim == 0 ? 1 : 0, next);
+    use_again(next, buf);
+}
+
 static void go_on(MPI_File *f, char *buf)
 {
     // What one rank does alone still works, and closing.
@@ -191,12 +210,17 @@ static void go_on(MPI_File *f, char *buf)
     T_EQ(MPI_File_write_at(*f, 0, buf, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), 0);
     T_EQ(MPI_File_close(f), 0);
     T_OK(*f == MPI_FILE_NULL);
+    if (is_respawn) {
+        int newest = 0;
+        while (newest == 0) {
+            MPIX_World_version(&newest);
+        }
+        T_EQ(MPIX_Comm_world_at(1, &rest), 0);
+        use_next(rest, buf);
+        return;
+    }
     T_EQ(MPIX_Comm_shrink(MPI_COMM_WORLD, &rest), 0);
-    check_bytes(rest);
-    MPI_File again = open_records(rest, "automatic");
-    T_EQ(MPI_File_write_at_all(again, 0, buf, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), 0);
-    T_EQ(MPI_File_close(&again), 0);
-    check_bytes(rest);
+    use_again(rest, buf);
     MPI_Comm_free(&rest);
 }
 
@@ -224,6 +248,14 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     T_MUST(argc > 2);
     victim = atoi(argv[2]);
+    is_respawn = argc > 3 && strcmp(argv[3], "respawn") == 0;
+    int version;
+    MPIX_Comm_world_version(MPI_COMM_WORLD, &version);
+    if (version > 0) { // this process was started instead of the one that died
+        use_next(MPI_COMM_WORLD, buf);
+        MPI_Finalize();
+        return t_status();
+    }
     snprintf(path, sizeof path, "/tmp/io_death.%d", (int)getpid());
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
     fill();

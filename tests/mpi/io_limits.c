@@ -179,6 +179,15 @@ static void hints(const char *path)
         T_STR(value, rows[i][2]);
     }
     MPI_Info_free(&used);
+    // A buffer that is too small is as large as the smallest.
+    char least[64] = "";
+    int room = sizeof least, is_there = 0;
+    MPI_Info_set(info, "ind_rd_buffer_size", "1107");
+    T_EQ(MPI_File_set_info(f, info), MPI_SUCCESS);
+    T_EQ(MPI_File_get_info(f, &used), MPI_SUCCESS);
+    MPI_Info_get_string(used, "ind_rd_buffer_size", &room, least, &is_there);
+    T_STR(least, "4096");
+    MPI_Info_free(&used);
     MPI_Info_free(&info);
     T_EQ(MPI_File_close(&f), MPI_SUCCESS);
 }

@@ -281,6 +281,7 @@ static void check_rma(void)
     MPI_T_pvar_session_create(&session);
 }
 
+#if MPI_VERSION >= 4 // other MPIs build this too, and older ones have no events
 struct seen {
     int n, source, tag, n_bad;
     MPI_Count bytes, last;
@@ -425,6 +426,7 @@ static void check_dropped(void)
     T_OK(n + n_lost >= 6001); // and what the other rank sent meanwhile
     MPI_Barrier(MPI_COMM_WORLD);
 }
+#endif
 
 static _Atomic int is_over;
 
@@ -486,8 +488,10 @@ int main(int argc, char **argv)
     check_queues();
     check_collectives();
     check_rma();
+#if MPI_VERSION >= 4
     check_events();
     check_dropped();
+#endif
     check_threads();
     MPI_Finalize();
     T_EQ(MPI_T_finalize(), MPI_SUCCESS);

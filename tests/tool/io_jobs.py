@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Jobs with open files that are stopped and go on, fill the disk, or lose a rank: what is in the files is right, or the
-error says what happened."""
+"""Jobs with open files that are stopped and go on, are watched, fill the disk, or lose a rank: what is in the files is right,
+or the error says what happened."""
+import json
 import os
 import signal
 import subprocess
@@ -39,6 +40,50 @@ def restarted(env, d):
         text = wait_for(p, "step ")
         open(name + ".gate", "w", encoding="ascii").close()
         is_well(p, finish(p, text), n)
+
+
+def from_state(env, d):
+    """Registered state, saved while an access is under way; the program opens its files again."""
+    name = os.path.join(d, "data")
+    p = start(env, "--checkpoint-dir", f"{d}/ckpt", "--checkpoint-mode", "state", "-n", 3, PROBE, name, name + ".gate", "state")
+    text = wait_for(p, "step 5 ")
+    r = Run("checkpoint", p.pid, tool=MPICTL)
+    check(r.rc == 0, r)
+    p.kill()
+    finish(p, text)
+    nothing_left(env)
+    open(name + ".gate", "w", encoding="ascii").close()
+    p = start(env, "--restart", f"{d}/ckpt")
+    text = finish(p)
+    check("from step " in text and "from step 0 " not in text, text)
+    is_well(p, text, 3)
+
+
+def watched(env, d):
+    """--check finds nothing wrong, --profile and --timeline know the calls of files."""
+    name, line = os.path.join(d, "data"), os.path.join(d, "timeline.json")
+    open(name + ".gate", "w", encoding="ascii").close()
+    for option in (["--check"], ["--profile"], ["--timeline", line]):
+        r = Run(*option, "-n", 3, PROBE, name, name + ".gate", env=env)
+        check(r.rc == 0 and "all is well with 3 ranks" in r.out, f"{option}: {r}")
+        check(option != ["--check"] or r.err == "", f"nothing is wrong: {r}")
+        check(option != ["--profile"] or "MPI_File_write_shared" in r.out + r.err, f"{r}")
+    with open(line, encoding="utf-8") as f:
+        names = {e.get("name") for e in json.load(f)["traceEvents"]}
+    check({"MPI_File_open", "MPI_File_iwrite_at_all", "MPI_File_close"} <= names, f"{names}")
+    r = Run("--check", "-n", 2, os.path.join(BIN, "mpi.io_model"), "4", "9", env=env)
+    check(r.rc == 0 and r.err == "", f"{r}")
+
+
+LEFT = "rank 0 is in MPI_Allgather on MPI_File data"
+
+
+def left(env, d):
+    """A rank leaves a world that shrinks and does not close the file: others may go on alone, and a collective call, which
+    would wait for ever, is reported with the name of the file."""
+    name = os.path.join(d, "data")
+    r = Run("--elastic", "1:3", "-n", 3, PROBE, name, "gone", "leave", env=env)
+    check(r.rc == 123 and "written alone" in r.out and LEFT in r.words, f"{r}")
 
 
 def killed(env, d):
@@ -83,4 +128,4 @@ def full(env, d):
 
 
 if __name__ == "__main__":
-    sys.exit(cases((restarted, killed, full)))
+    sys.exit(cases((restarted, from_state, watched, left, killed, full)))

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that write a file in every way, step by step, until a test lets them end:
 //
-//     io_probe FILE GATE      ends when GATE is there; "step N" is printed now and then
+//     io_probe FILE GATE [state | leave]      ends when GATE is there; "step N" is printed
+//
+// state: the number of the step is what a checkpoint holds. It is made while an access is under
+// way; the program that starts again opens the files, cuts off what was written later, and goes on.
+//
+// leave: all ranks but one end, because the world shrinks, and do not close the file.
 //
 // Each step appends a block of records interleaved by rank, half of it nonblocking, and one line of
 // every rank by the shared pointer of FILE.log. In the end all is read and compared.
@@ -14,7 +19,7 @@
 
 enum { RECORD = 64, N_RECORD = 100, BYTES = RECORD * N_RECORD, LINE = 32 };
 
-static int rank, size;
+static int rank, size, with_state;
 static char out[2][BYTES], in[BYTES];
 
 static void check(int is_good, const char *what, int step)
@@ -43,12 +48,53 @@ static void fill(char *buf, int step, int half)
     }
 }
 
-static MPI_File open_file(const char *name)
+static int state_size(void *arg, MPI_Count *bytes)
+{
+    *bytes = sizeof(int);
+    return arg != NULL ? MPI_SUCCESS : MPI_ERR_ARG;
+}
+
+static int state_pack(void *arg, void *buf, MPI_Count bytes)
+{
+    memcpy(buf, arg, (size_t)bytes);
+    return MPI_SUCCESS;
+}
+
+static int state_unpack(void *arg, int piece, int n_piece, const void *buf, MPI_Count bytes)
+{
+    memcpy(arg, buf, sizeof(int));
+    return bytes == sizeof(int) && piece < n_piece ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+static void take_state(int *step)
+{
+    int n_piece = 0;
+    must(MPIX_Checkpoint_register("step", state_size, state_pack, state_unpack, step),
+         "MPIX_Checkpoint_register", 0);
+    must(MPIX_Checkpoint_restore(MPI_COMM_WORLD, &n_piece), "MPIX_Checkpoint_restore", 0);
+    if (n_piece > 0 && rank == 0) {
+        printf("from step %d on\n", *step);
+        fflush(stdout);
+    }
+}
+
+static void give_state(int step)
+{
+    int is_wanted = 0, must_be = 0, is_restarted;
+    must(MPIX_Checkpoint_wanted(&is_wanted), "MPIX_Checkpoint_wanted", step);
+    MPI_Allreduce(&is_wanted, &must_be, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (must_be) {
+        must(MPIX_Checkpoint(MPI_COMM_WORLD, &is_restarted), "MPIX_Checkpoint", step);
+    }
+}
+
+static MPI_File open_file(const char *name, MPI_Offset bytes)
 {
     MPI_File f;
     must(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
          "MPI_File_open", 0);
-    must(MPI_File_set_size(f, 0), "MPI_File_set_size", 0);
+    must(MPI_File_set_size(f, bytes), "MPI_File_set_size", 0);
+    must(MPI_File_seek_shared(f, bytes, MPI_SEEK_SET), "MPI_File_seek_shared", 0);
     return f;
 }
 
@@ -63,6 +109,9 @@ static void write_step(MPI_File f, MPI_File lines, int step)
          step);
     must(MPI_File_write_at(f, at + BYTES, out[1], BYTES, MPI_BYTE, MPI_STATUS_IGNORE),
          "MPI_File_write_at", step);
+    if (with_state) {
+        give_state(step);
+    }
     must(MPI_Wait(&r, MPI_STATUS_IGNORE), "MPI_Wait", step);
     memset(line, ' ', LINE);
     snprintf(line, LINE, "%d %d", rank, step);
@@ -103,6 +152,26 @@ static void read_lines(MPI_File lines, int n_step)
     free(next);
 }
 
+static int leave(MPI_File f)
+{
+    int version = 0;
+    must(MPIX_World_resize(MPI_COMM_WORLD, 1), "MPIX_World_resize", 0);
+    while (version == 0) {
+        MPIX_World_version(&version);
+    }
+    if (rank == 0) {
+        must(MPI_File_write_at(f, 0, out[0], BYTES, MPI_BYTE, MPI_STATUS_IGNORE),
+             "MPI_File_write_at", 0);
+        must(MPI_File_write_shared(f, out[0], BYTES, MPI_BYTE, MPI_STATUS_IGNORE),
+             "MPI_File_write_shared", 0);
+        printf("written alone\n");
+        fflush(stdout);
+        MPI_File_write_at_all(f, 0, out[0], BYTES, MPI_BYTE, MPI_STATUS_IGNORE); // for ever
+    }
+    MPI_Finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     char name[512];
@@ -111,9 +180,17 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    check(argc == 3, "the number of arguments", 0);
+    check(argc == 3 || argc == 4, "the number of arguments", 0);
+    with_state = argc == 4 && strcmp(argv[3], "state") == 0;
+    if (with_state) {
+        take_state(&step);
+    }
     snprintf(name, sizeof name, "%.500s.log", argv[1]);
-    MPI_File f = open_file(argv[1]), lines = open_file(name);
+    MPI_File f = open_file(argv[1], (MPI_Offset)step * 2 * BYTES * size);
+    MPI_File lines = open_file(name, (MPI_Offset)step * LINE * size);
+    if (argc == 4 && strcmp(argv[3], "leave") == 0) {
+        return leave(f);
+    }
     MPI_Type_contiguous(RECORD, MPI_BYTE, &record);
     MPI_Type_create_resized(record, 0, (MPI_Aint)RECORD * size, &view);
     MPI_Type_commit(&view);

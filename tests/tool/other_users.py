@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Another user of this host, and mpiexec's and mpictl's sockets and memory: he fills no descriptors, and nobody maps his memory."""
+"""Another user of this host, and what mpiexec, mpictl and ranks have: he reads, changes, traces and signals nothing, he fills no descriptors,
+and nobody maps his memory."""
+import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, PROBE, SLOW, Run, cases, check
+from launch import BUILD, MPIEXEC, PROBE, SLOW, Run, carriers, cases, check
 
 MPICTL = os.path.join(BUILD, "bin", "mpictl")
 AS_OTHER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -175,6 +178,140 @@ def taken_names(env, d):
         q.communicate()
 
 
+# What somebody else tries with processes (before "--") and with a folder (behind it); prints what he got of each, as JSON.
+ATTACK = """
+import ctypes, json, os, resource, signal, socket, sys
+at = sys.argv.index("--")
+pids, folder, got = [int(w) for w in sys.argv[1:at]], sys.argv[at + 1], []
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long] * 4
+
+def call(*args):
+    return libc.syscall(*(ctypes.c_long(a) for a in args)) >= 0 or ctypes.get_errno() == 14  # a bad address, not a refusal
+
+def tried(what, f):
+    try:
+        if f() is not False:
+            got.append(what)
+    except OSError:
+        pass
+
+class Vec(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), ("len", ctypes.c_size_t)]
+
+page = ctypes.create_string_buffer(4096)
+mine = Vec(ctypes.addressof(page), 16)
+is_arm = os.uname().machine == "aarch64"
+for pid in pids:
+    os.stat(f"/proc/{pid}")  # it is there
+    for name in ("environ", "mem", "maps", "smaps", "auxv", "stack", "syscall", "pagemap", "io"):
+        tried(f"{pid}: read {name}", lambda: open(f"/proc/{pid}/{name}", "rb").read(0 if name == "mem" else 1))
+    for name in ("exe", "cwd", "root", "ns/pid"):
+        tried(f"{pid}: link {name}", lambda: os.readlink(f"/proc/{pid}/{name}"))
+    tried(f"{pid}: list of descriptors", lambda: os.listdir(f"/proc/{pid}/fd"))
+    tried(f"{pid}: list of maps", lambda: os.listdir(f"/proc/{pid}/map_files"))
+    for fd in range(64):
+        for mode in (os.O_RDONLY, os.O_RDWR):
+            tried(f"{pid}: descriptor {fd}", lambda: os.open(f"/proc/{pid}/fd/{fd}", mode))
+    for sig in (0, signal.SIGSTOP, signal.SIGTERM, signal.SIGKILL):
+        tried(f"{pid}: signal {sig}", lambda: os.kill(pid, sig))
+    tried(f"{pid}: ptrace", lambda: libc.ptrace(16, pid, 0, 0) == 0)
+    tried(f"{pid}: PTRACE_SEIZE", lambda: libc.ptrace(0x4206, pid, 0, 0) == 0)
+    for write, number in ((False, 270 if is_arm else 310), (True, 271 if is_arm else 311)):
+        far = Vec(0x400000, 16)
+        tried(f"{pid}: process_vm {write}", lambda: call(number, pid, ctypes.addressof(mine), 1, ctypes.addressof(far), 1, 0))
+    tried(f"{pid}: limits", lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (1, 1)))
+    tried(f"{pid}: priority", lambda: os.setpriority(os.PRIO_PROCESS, pid, 19))
+    tried(f"{pid}: cores", lambda: os.sched_setaffinity(pid, {0}))
+    tried(f"{pid}: oom", lambda: open(f"/proc/{pid}/oom_score_adj", "w").write("1000"))
+    pidfd = libc.syscall(434, pid, 0)
+    for fd in range(64):
+        tried(f"{pid}: pidfd_getfd {fd}", lambda: pidfd >= 0 and call(438, pidfd, fd, 0))
+    tried(f"{pid}: pidfd_send_signal", lambda: pidfd >= 0 and call(424, pidfd, 9, 0, 0))
+n = 0
+for where, names, files in os.walk(folder):
+    for name in names + files:
+        path, n = os.path.join(where, name), n + 1
+        if os.path.isdir(path):
+            tried(f"{path}: list", lambda: os.listdir(path))
+            tried(f"{path}: new file", lambda: os.open(os.path.join(path, "new"), os.O_CREAT | os.O_WRONLY))
+        else:
+            for mode in (os.O_RDONLY, os.O_WRONLY):
+                tried(f"{path}: {mode}", lambda: os.open(path, mode))
+        tried(f"{path}: remove", lambda: os.rename(path, path + "-"))
+print(json.dumps([n, got]))
+"""
+
+
+def attack(pids, folder, n_path, what):
+    """Nothing of these processes is to be had, nor what is in the folder, where so many names can be seen."""
+    r = subprocess.run([*OTHER, ATTACK, *map(str, pids), "--", folder], capture_output=True, text=True, check=False, timeout=60 * SLOW)
+    check(r.returncode == 0, f"{what}: {r}")
+    n, got = json.loads(r.stdout or "[0, []]")
+    check(n >= n_path and got == [], f"{what}: {n} names, got {got}")
+
+
+def everything(env, d):
+    """A job with checkpoints, whose owner's umask hides nothing: its processes, its folders and files."""
+    os.chmod(d, 0o755)
+    os.chmod(os.path.dirname(d), 0o711)
+    kept, gate = os.path.join(d, "kept"), os.path.join(d, "gate")
+    before = set(os.listdir("/dev/shm"))
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+    p = subprocess.Popen(["sh", "-c", 'umask 0; exec "$@"', "-", MPIEXEC, "--checkpoint-dir", kept, "--checkpoint-mode", "state", "--metrics", f":{port}", "-n", "2",
+                          os.path.join(BUILD, "tests", "bin", "ckpt_probe"), "1000000", "5", "state", "call=4", f"gate={gate}"],
+                         env={**os.environ, **env, "PLIANT_NET": "tcp", "PLIANT_IMAGE_DIR": d}, cwd=d, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, text=True)
+    manifest, until = os.path.join(kept, "1", "manifest"), time.monotonic() + 60 * SLOW
+    while not os.path.exists(manifest) and p.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    check(os.path.exists(manifest), "no checkpoint was written")
+    pids = [pid for pid, _ in carriers(env)]
+    check(len(pids) >= 3 and p.pid in pids, f"only {pids} run")
+    attack(pids, d, 1, "a job")
+    check(set(os.listdir("/dev/shm")) <= before, f"names in /dev/shm: {set(os.listdir('/dev/shm')) - before}")
+    # Who makes the folder readable has not made readable what is in it.
+    os.chmod(kept, 0o755)
+    attack([], kept, 1, "checkpoints")
+    # What --metrics tells is told to all, at this host alone.
+    ask = f"import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:{port}/metrics', timeout=30).read().decode())"
+    r = subprocess.run([*OTHER, ask], capture_output=True, text=True, check=False)
+    check(r.returncode == 0 and "pliant_" in r.stdout and not any(w in r.stdout for w in ("TEST_MARK", env["TEST_MARK"])), r)
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        rows = [line.split()[1] for line in f if f":{port:04X} 00000000:0000 0A" in line]
+    check(rows == [f"0100007F:{port:04X}"], f"--metrics listens at {rows}")
+    p.terminate()
+    p.communicate(timeout=60 * SLOW)
+
+
+def tokens(env, d):
+    """The token of a world is in no list of processes, and its file is for its owner."""
+    os.chmod(d, 0o755)
+    os.chmod(os.path.dirname(d), 0o711)
+    token_file = os.path.join(d, "token")
+    host = subprocess.Popen(["sh", "-c", 'umask 0; exec "$@"', "-", MPIEXEC, "--host-world=3", "--token-file", token_file, "--world-address", "127.0.0.1", "-n", "1", PROBE,
+                             "init", "final"], env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60 * SLOW
+    while not os.path.exists(token_file) and host.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    with open(token_file, encoding="ascii") as f:
+        token = f.read().strip()
+    with subprocess.Popen([MPIEXEC, "--join", token, "-n", "1", PROBE, "init", "final"], env={**os.environ, **env}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as guest:
+        while len(carriers(env)) < 6 and guest.poll() is None and host.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        pids = [pid for pid, _ in carriers(env)]
+        look = "import sys\nprint([open(f'/proc/{p}/cmdline').read() for p in sys.argv[1:]])"
+        r = subprocess.run([*OTHER, look, *map(str, pids)], capture_output=True, text=True, check=False)
+        check(r.returncode == 0 and "--join" in r.stdout and token not in r.stdout and token[-16:] not in r.stdout, f"{pids}: {r}")
+        attack(pids, d, 1, "a world")
+        host.terminate()
+        host.communicate(timeout=60 * SLOW)
+        guest.terminate()
+        guest.communicate(timeout=60 * SLOW)
+
+
 if shutil.which("setpriv") is None or os.geteuid() != 0:
     print("skipped: it takes root and the command setpriv (package util-linux) to be another user")
     sys.exit(77)
@@ -182,4 +319,4 @@ for run in ([*OTHER, "pass"], [*AS_OTHER, MPICTL, "--version"], [*AS_OTHER, PROB
     if subprocess.run(run, stdout=subprocess.DEVNULL, check=False).returncode != 0:
         print(f"skipped: another user cannot run {run[4]} here")
         sys.exit(77)
-sys.exit(cases((sockets, no_descriptors, taken_names, memory)))
+sys.exit(cases((sockets, no_descriptors, taken_names, memory, everything, tokens)))

@@ -79,6 +79,27 @@ static void slow(int seconds)
     }
 }
 
+// All others send to rank 0 at one moment, and make no MPI call for a while, so that whoever
+// answers their call has to wait; rank 0 makes none for `busy` seconds before it receives.
+static void gather(int busy)
+{
+    int x = rank;
+    long sum = 0;
+    MPI_Request sent;
+    if (rank != 0) {
+        MPI_Isend(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &sent);
+        usleep(busy > 0 ? 500000 : 0);
+        MPI_Wait(&sent, MPI_STATUS_IGNORE);
+        return;
+    }
+    sleep((unsigned)busy);
+    for (int i = 1; i < size; i++) {
+        MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        sum += x;
+    }
+    printf("sum %ld\n", sum);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "ring";
@@ -88,6 +109,11 @@ int main(int argc, char **argv)
     if (strcmp(what, "go") == 0) {
         wait_for(argv[2]);
         printf("rank %d %s\n", rank, ring() ? "ok" : "wrong");
+    } else if (strcmp(what, "gather") == 0) {
+        if (argc > 3) {
+            wait_for(argv[3]);
+        }
+        gather(atoi(argv[2]));
     } else if (strcmp(what, "lose") == 0) {
         lose(1);
         fflush(stdout);

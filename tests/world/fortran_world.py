@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Fortran programs that nobody here wrote, built with mpifort and mpicc and run.
 
-ScaLAPACK, MUMPS, HDF5 and OpenCoarrays come from Debian's source packages (network); a folder such as scalapack-2.2.1 that
-already lies in the folder of --work is used as it is. The NAS Parallel Benchmarks are not in Debian: they run when their folders,
+ScaLAPACK, MUMPS, HDF5, OpenCoarrays and MPICH's own tests come from Debian's source packages (network); a folder such as
+scalapack-2.2.1 that already lies in the folder of --work is used as it is. A test of MPICH that fails is built and run by MPICH too, where
+that is installed: it counts only where MPICH passes. The NAS Parallel Benchmarks are not in Debian: they run when their folders,
 such as NPB3.3-MPI and NPB3.4-MPI, or links to them, are in the folder of --work. What the programs say is printed as a table; --docs puts it into a
 page, where rows of programs that were not run stay. BLAS and LAPACK must be there (Debian's liblapack-dev).
 """
@@ -13,6 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 
 from world import NoSource, World
 
@@ -313,6 +315,93 @@ def coarrays(w):
         w.row("OpenCoarrays", "ctest", "1 to 8", status, took, says)
 
 
+MPICH_FOLDERS = ["f77", "f90", "f08"]
+# Rows that MPICH 4.0.2 passes and a library of MPI 5.0 cannot, or not with a module mpi that declares all procedures, as the
+# standard has it.
+MPICH_UNFIT = {"baseenvf": "knows MPI up to version 4", "baseenvf90": "knows MPI up to version 4",
+               "aintf": "declares again what `mpif.h` declares",
+               "profile1f90": "has its own `mpi_send` where it uses the module that declares it"}
+
+
+def mpich_list(places, folder):
+    """The test list of a folder: that which configure wrote, else that of the source; None: there is none."""
+    return next((p / folder / "testlist" for p in places if (p / folder / "testlist").exists()), None)
+
+
+def mpich_rows(places, folder):
+    """Of a test list: folder, name, ranks, arguments, settings; the test lists of the folders it names follow."""
+    for line in open(mpich_list(places, folder)):
+        words = re.sub(r"#.*", "", line).split()
+        if len(words) == 1 and mpich_list(places, os.path.join(folder, words[0])):
+            yield from mpich_rows(places, os.path.join(folder, words[0]))
+        elif len(words) >= 2:
+            more = [word.partition("=") for word in words[2:]]
+            yield folder, words[0], int(words[1]), [v for k, _, v in more if k == "arg"], [v for k, _, v in more if k == "env"]
+
+
+def mpich_build(w, name, suffix, more):
+    """MPICH's tests, configured for the compilers with that suffix; the folder."""
+    top = w.source("mpich") / "test" / "mpi"
+    here, log = w.work / name, w.work / f"{name}.log"
+    if not (here / "built").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        here.mkdir()
+        if not (top / "configure").exists():
+            w.must(["./autogen.sh"], top, log)
+        w.must([top / "configure", *more, f"CC=mpicc{suffix}", f"F77=mpif77{suffix}", f"FC=mpifort{suffix}", f"MPICC=mpicc{suffix}",
+                f"MPIFC=mpifort{suffix}", f"MPIF77=mpif77{suffix}", "--enable-fortran=all", "--disable-cxx", "--enable-strictmpi=no",
+                "--disable-dependency-tracking", "CFLAGS=-O1 -w", "FFLAGS=-w", "FCFLAGS=-w"], here, log)
+        for folder in ("util", "dtpools"):
+            w.must(["make", f"-j{w.jobs}", "-C", folder], here, log)
+        # Its configure leaves mpi_f08 to MPICH's own build.
+        w.must(["make", "-C", "util", "am_libmtest_f08_la_OBJECTS=mtest_f08.lo", "libmtest_f08.la"], here, log)
+        (here / "built").touch()
+    return here
+
+
+def mpich_row(w, here, row, mpiexec):
+    """Why a row fails; None: it passes. As MPICH's runtests, any line but `No Errors` is a failure."""
+    folder, name, ranks, args, env = row
+    log = w.work / f"{here.name}.{folder.replace('/', '.')}.{name}.log"
+    log.unlink(missing_ok=True)
+    if w.run(["make", name], here / folder, log)[0] != 0:
+        return "cannot be built"
+    log.unlink()
+    own = dict(w.env, **dict(x.split("=", 1) for x in env))
+    status, _ = w.run([mpiexec, "-n", str(ranks), f"./{name}", *args], here / folder, log, w.limit, own)
+    lines = [line for line in text_of(log).splitlines() if line.strip() and line.strip() not in ("No Errors", "No errors", "Test Passed")]
+    if status != 0:
+        return "no end" if status is None else f"exit status {status}"
+    return "prints something else" if lines or not re.search("No [Ee]rrors", text_of(log)) else None
+
+
+def mpich(w):
+    here = mpich_build(w, "mpich-tests.build", "", [f"--with-mpi={w.build}"])
+    version = re.search(r"[\d.]+\d", w.source("mpich").name).group()
+    has_peer = all(map(shutil.which, ("mpicc.mpich", "mpifort.mpich", "mpif77.mpich", "mpiexec.mpich")))
+    for folder in MPICH_FOLDERS:
+        start, good, bad = time.monotonic(), 0, []
+        for row in mpich_rows((here, w.source("mpich") / "test" / "mpi"), folder):
+            if not w.wanted(row[1]):
+                continue
+            why = mpich_row(w, here, row, "mpiexec")
+            good += why is None
+            unfit = MPICH_UNFIT.get(row[1])
+            if why is None:
+                continue
+            if unfit:
+                bad.append((row, f"`{row[1]}` {unfit}", False))
+            elif has_peer and (theirs := mpich_row(w, mpich_build(w, "mpich-peer.build", ".mpich", []), row, "mpiexec.mpich")):
+                bad.append((row, f"`{row[1]}` {why}; MPICH: {theirs}", False))
+            else:
+                bad.append((row, f"`{row[1]}` {why}", True))
+            print(f"  {bad[-1][1]}", flush=True)
+        status = "tests fail" if any(counts for _, _, counts in bad) else 0 if good else "no test"
+        says = f"{good} of {good + len(bad)}" + ("; not " + ", ".join(text for _, text, _ in bad) if bad else "")
+        if good or bad:
+            w.row(f"MPICH {version}", f"test/mpi/{folder}", "1 to 8", status, time.monotonic() - start, says)
+
+
 def together(rows):
     """Rows of one program that differ only in the number of ranks as one, and then programs of one package that are alike; the times
     are added."""
@@ -343,7 +432,7 @@ def write_docs(page, rows):
     page.write_text(head + BEGIN + "\n".join(lines) + "\n\n" + END + rest.split(END, 1)[1])
 
 
-PARTS = {"scalapack": scalapack, "mumps": mumps, "hdf5": hdf5, "nas": nas, "coarrays": coarrays}
+PARTS = {"mpich": mpich, "scalapack": scalapack, "mumps": mumps, "hdf5": hdf5, "nas": nas, "coarrays": coarrays}
 
 
 def main():

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allgather through the windows: each rank shows a piece of its block and copies the others'.
+// Allgather and allgatherv through the windows: each rank shows a piece of its block and copies the
+// others'.
 #include "coll/board/board.h"
 #include "coll/algorithms.h"
 #include "coll/piece.h"
@@ -7,22 +8,49 @@
 #include "coll/board/board_window.h"
 #include "obj/comm.h"
 
+static size_t bytes_of(const struct pli_block *b)
+{
+    return (size_t)(b->count * b->type->size);
+}
+
+// Of what is left of a block from `done` on, as much as a window has room for.
+static size_t piece(const struct pli_board *b, size_t bytes, size_t done)
+{
+    size_t left = bytes > done ? bytes - done : 0;
+    return left < b->window_half ? left : b->window_half;
+}
+
+static size_t longest_of(const struct pli_coll_args *a, int n)
+{
+    size_t longest = 0;
+    for (int i = 0; i < n; i++) {
+        struct pli_block block = pli_blocks_at(&a->recv, i);
+        longest = bytes_of(&block) > longest ? bytes_of(&block) : longest;
+    }
+    return longest;
+}
+
 enum pli_err pli_allgather_board(const struct pli_coll_args *a)
 {
     struct pli_board *b = pli_comm_state_here(a->comm);
-    size_t bytes = (size_t)pli_coll_args_bytes(a);
+    size_t bytes = (size_t)pli_coll_args_bytes(a), done = 0;
+    bool is_even = a->kind == PLI_COLL_ALLGATHER;
+    size_t longest = is_even ? bytes : longest_of(a, b->n);
     struct pli_block own = pli_blocks_at(&a->recv, b->me);
     struct pli_block mine = own;
     if (!a->is_in_place) {
         mine = (struct pli_block){ (void *)(uintptr_t)a->send.buf, a->send.count, a->send.type };
     }
-    size_t done = 0;
+    if (bytes_of(&mine) != bytes_of(&own)) { // what is shown is what others count on
+        pli_cursor_copy(mine.buf, mine.count, mine.type, own.buf, own.count, own.type);
+        mine = own;
+    }
     do {
-        size_t n = bytes - done < b->window_half ? bytes - done : b->window_half;
+        size_t n = piece(b, bytes_of(&own), done);
         pli_board_begin(b, a, bytes);
         unsigned char *shown = pli_board_show(b);
         pli_piece_out(&mine, done, shown, n);
-        if (!a->is_in_place) {
+        if (mine.buf != own.buf) {
             pli_piece_in(&own, done, shown, n); // now, while it is in the cache
         }
         enum pli_err err = pli_board_meet(b, a, bytes);
@@ -32,9 +60,9 @@ enum pli_err pli_allgather_board(const struct pli_coll_args *a)
         for (int k = 1; k < b->n; k++) {
             int i = (b->me + k) % b->n;
             struct pli_block to = pli_blocks_at(&a->recv, i);
-            pli_piece_in(&to, done, pli_board_window_of(b, i), n);
+            pli_piece_in(&to, done, pli_board_window_of(b, i), piece(b, bytes_of(&to), done));
         }
-        done += n;
-    } while (done < bytes);
+        done += b->window_half;
+    } while (done < longest);
     return PLI_OK;
 }

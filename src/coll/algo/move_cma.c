@@ -36,7 +36,7 @@ enum pli_err pli_move_cma_alltoall(const struct pli_coll_args *a)
     size_t bytes = (size_t)pli_coll_args_bytes(a);
     char *to = row_of(&a->recv);
     char *mine = a->is_in_place ? NULL : both(to, row_of(&a->send));
-    enum pli_err err = pli_board_cma_begin(b, a, mine, 0);
+    enum pli_err err = pli_board_cma_begin(b, a, mine);
     if (err != PLI_OK) {
         return err;
     }
@@ -58,7 +58,7 @@ enum pli_err pli_move_cma_allgather(const struct pli_coll_args *a)
     if (a->is_in_place && to != NULL) {
         mine = to + (size_t)b->me * bytes;
     }
-    enum pli_err err = pli_board_cma_begin(b, a, both(to, mine), 0);
+    enum pli_err err = pli_board_cma_begin(b, a, both(to, mine));
     if (err != PLI_OK) {
         return err;
     }
@@ -68,6 +68,29 @@ enum pli_err pli_move_cma_allgather(const struct pli_coll_args *a)
     for (int k = 1; k < b->n && is_good; k++) { // no two read from one rank at the same time
         int i = (b->me + k) % b->n;
         is_good = pli_board_cma_read(b, i, 0, to + (size_t)i * bytes, bytes);
+    }
+    return pli_board_cma_end(b, a, is_good);
+}
+
+// Each rank's block is first in its place in its own result, where the others find it.
+enum pli_err pli_move_cma_allgatherv(const struct pli_coll_args *a)
+{
+    struct pli_board *b = pli_comm_state_here(a->comm);
+    struct pli_block own = pli_blocks_at(&a->recv, b->me);
+    MPI_Aint lb = a->recv.type->true_lb;
+    copy_own(a, (struct pli_block){ (void *)(uintptr_t)a->send.buf, a->send.count, a->send.type },
+             b->me);
+    enum pli_err err =
+        pli_board_cma_begin(b, a, a->recv.type->is_dense ? pli_blocks_shift(own.buf, lb) : NULL);
+    if (err != PLI_OK) {
+        return err;
+    }
+    bool is_good = true;
+    for (int k = 1; k < b->n && is_good; k++) {
+        int i = (b->me + k) % b->n;
+        struct pli_block to = pli_blocks_at(&a->recv, i);
+        size_t bytes = (size_t)(to.count * to.type->size);
+        is_good = bytes == 0 || pli_board_cma_read(b, i, 0, pli_blocks_shift(to.buf, lb), bytes);
     }
     return pli_board_cma_end(b, a, is_good);
 }
@@ -83,7 +106,7 @@ enum pli_err pli_move_cma_gather(const struct pli_coll_args *a)
         return err == PLI_AGAIN ? PLI_OK : err; // the root tells of it
     }
     b->has_agreed = true; // in the algorithm that follows, if there is one
-    err = pli_board_cma_begin(b, a, mine, a->root);
+    err = pli_board_cma_begin(b, a, mine);
     if (err != PLI_OK) {
         return err;
     }
@@ -106,7 +129,7 @@ enum pli_err pli_move_cma_scatter(const struct pli_coll_args *a)
     size_t bytes = (size_t)pli_coll_args_bytes(a);
     bool is_root = b->me == a->root;
     char *mine = row_of(is_root ? &a->send : &a->recv);
-    enum pli_err err = pli_board_cma_begin(b, a, mine, (a->root + b->n - 1) % b->n);
+    enum pli_err err = pli_board_cma_begin(b, a, mine);
     if (err != PLI_OK) {
         return err;
     }

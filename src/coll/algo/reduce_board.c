@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and allreduce of a few bytes, which fit the slots. Flat: each rank that needs the result
+// Reductions of a few bytes, which fit the slots. Flat: each rank that needs the result
 // combines all slots. Central: the last one to arrive does, and shows it. Always in the order of
 // ranks, so the result has the same bits everywhere and every time.
 #include "coll/board/board.h"
@@ -23,7 +23,7 @@ enum pli_err pli_reduce_board(const struct pli_coll_args *a)
     struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)(a->recv.count * a->recv.type->size);
     void *result = (void *)(uintptr_t)a->recv.buf;
-    bool is_taker = a->kind == PLI_COLL_ALLREDUCE || a->root == b->me;
+    bool is_taker = !pli_coll_kind_info[a->kind].is_rooted || a->root == b->me;
     struct pli_board_slot *mine = pli_board_begin(b, a, bytes);
     memcpy(mine->data, a->send.buf, bytes);
     if (pli_board_arrive(b)) {
@@ -42,6 +42,22 @@ enum pli_err pli_reduce_board(const struct pli_coll_args *a)
         combine(b, a, result, bytes);
     } else if (err == PLI_OK) {
         memcpy(result, b->w->result.data, bytes);
+    }
+    return err;
+}
+
+// The whole vector is combined, and each rank keeps its block.
+enum pli_err pli_reduce_scatter_slots(const struct pli_coll_args *a)
+{
+    char all[PLI_BOARD_INLINE];
+    struct pli_coll_args whole = *a;
+    whole.recv =
+        (struct pli_blocks){ .buf = all, .count = pli_coll_args_total(a), .type = a->recv.type };
+    enum pli_err err = pli_reduce_board(&whole);
+    if (err == PLI_OK) {
+        size_t size = (size_t)a->recv.type->size;
+        memcpy((void *)(uintptr_t)a->recv.buf, all + (size_t)pli_coll_args_before(a, a->me) * size,
+               (size_t)pli_coll_args_block(a, a->me) * size);
     }
     return err;
 }

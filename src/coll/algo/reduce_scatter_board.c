@@ -14,8 +14,7 @@
 // Elements of a rank's block.
 static size_t count_of(const struct pli_coll_args *a, int i)
 {
-    return (size_t)(a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK ? a->recv.count
-                                                             : pli_ints_at(a->recv.counts, i));
+    return (size_t)pli_coll_args_block(a, i);
 }
 
 static size_t least(size_t a, size_t b)

@@ -13,17 +13,8 @@ static struct pli_block piece_of(const struct pli_coll_args *a, int i)
 {
     int n = a->n;
     int k = ((i % n) + n) % n;
-    struct pli_block b = { NULL, a->recv.count, a->recv.type };
-    MPI_Count begin = 0;
-    if (a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK) {
-        begin = k * a->recv.count;
-    } else {
-        for (int j = 0; j < k; j++) {
-            begin += pli_ints_at(a->recv.counts, j);
-        }
-        b.count = pli_ints_at(a->recv.counts, k);
-    }
-    b.buf = pli_blocks_shift(a->send.buf, begin * b.type->extent);
+    struct pli_block b = { NULL, pli_coll_args_block(a, k), a->recv.type };
+    b.buf = pli_blocks_shift(a->send.buf, pli_coll_args_before(a, k) * b.type->extent);
     return b;
 }
 
@@ -31,8 +22,7 @@ static MPI_Count largest(const struct pli_coll_args *a)
 {
     MPI_Count max = 0;
     for (int i = 0; i < a->n; i++) {
-        MPI_Count n = a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK ? a->recv.count
-                                                               : pli_ints_at(a->recv.counts, i);
+        MPI_Count n = pli_coll_args_block(a, i);
         max = n > max ? n : max;
     }
     return max;

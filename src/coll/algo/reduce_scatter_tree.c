@@ -23,8 +23,7 @@ void pli_reduce_scatter_tree(struct pli_sched *s, const struct pli_coll_args *a)
     pli_sched_fence(s);
     MPI_Count begin = 0;
     for (int i = 0; i < n; i++) {
-        MPI_Count count = a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK ? a->recv.count
-                                                                   : pli_ints_at(a->recv.counts, i);
+        MPI_Count count = pli_coll_args_block(a, i);
         void *from = me == 0 ? pli_blocks_shift(all, begin * type->extent) : NULL;
         void *to = (void *)(uintptr_t)a->recv.buf;
         if (i == 0 && me == 0) {

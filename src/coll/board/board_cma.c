@@ -23,12 +23,13 @@ enum {
 // What a member says in its slot.
 struct said {
     uint64_t at; // address of its buffer
+    float ns;    // that the last operation took it; 0: it failed
     uint8_t can; // it has one, and may read the memory of all others
     uint8_t is_good;
-    uint8_t is_cma; // of the chooser: this way
 };
 
-// What an operation of some size takes each way.
+// What an operation of some size takes all members together, each way. All members have the same
+// numbers, as each adds up what all say, and choose alike.
 struct cost {
     float ns[2];
     uint32_t n;
@@ -36,8 +37,10 @@ struct cost {
 
 struct pli_board_cma {
     struct cost costs[PLI_N_COLL][N_CLASS];
+    struct cost *last; // of the last operation; NULL: its time does not count
+    bool was_cma;
+    float last_ns; // that it took this member
     uint64_t start_ns;
-    int chooser;
     bool may_read; // the memory of all members
     bool is_other; // the operation under way is done another way, which is timed
 };
@@ -85,18 +88,10 @@ static bool pick(struct cost *c)
     return n % AGAIN == 0 ? !is_cma : is_cma;
 }
 
-// The fastest counts, and is slowly forgotten. The first of a way fills caches and maps memory.
-static void count(const struct pli_board *b, const struct pli_coll_args *a, bool is_cma)
+// The operation is over.
+static void note_time(struct pli_board_cma *c)
 {
-    struct pli_board_cma *c = b->cma;
-    if (c == NULL || c->chooser != b->me) {
-        return;
-    }
-    struct cost *k = cost_of(c, a);
-    float ns = (float)(pli_clock_ns() - c->start_ns), *best = &k->ns[is_cma];
-    if (k->n != 1 && k->n != TRY + 1) {
-        *best = *best <= 0 || ns < *best ? ns : *best * 0.9f + ns * 0.1f;
-    }
+    c->last_ns = (float)(pli_clock_ns() - c->start_ns);
 }
 
 static const struct said *said_by(struct pli_board *b, int member)
@@ -111,26 +106,45 @@ static enum pli_err say(struct pli_board *b, const struct pli_coll_args *a, cons
     return pli_board_meet(b, a, bytes);
 }
 
+// What the last operation took all members. The least counts, and is slowly forgotten.
+static void count(struct pli_board *b, struct pli_board_cma *c)
+{
+    float sum = 0;
+    bool is_known = c->last != NULL;
+    for (int i = 0; i < b->n; i++) {
+        float ns = said_by(b, i)->ns;
+        is_known = is_known && ns > 0;
+        sum += ns;
+    }
+    if (is_known) {
+        float *best = &c->last->ns[c->was_cma];
+        *best = *best <= 0 || sum < *best ? sum : *best * 0.9f + sum * 0.1f;
+    }
+}
+
 enum pli_err pli_board_cma_begin(struct pli_board *b, const struct pli_coll_args *a,
-                                 const void *mine, int chooser)
+                                 const void *mine)
 {
     struct pli_board_cma *c = open_cma(b);
     struct said s = { .at = (uint64_t)(uintptr_t)mine };
     s.can = c != NULL && c->may_read && mine != NULL;
-    s.is_cma = s.can && chooser == b->me && pick(cost_of(c, a));
+    s.ns = c != NULL ? c->last_ns : 0;
     enum pli_err err = say(b, a, &s);
-    if (err != PLI_OK) {
-        return err;
+    if (err != PLI_OK || c == NULL) { // without memory it says that it cannot
+        return err != PLI_OK ? err : PLI_AGAIN;
     }
-    bool is_cma = said_by(b, chooser)->is_cma;
+    count(b, c);
+    struct cost *k = cost_of(c, a);
+    // The first of a way fills caches and maps memory.
+    bool is_first = k->n == 0 || k->n == TRY, is_cma = pick(k);
     for (int i = 0; i < b->n; i++) {
         is_cma = is_cma && said_by(b, i)->can;
     }
-    if (c != NULL) {
-        c->chooser = chooser;
-        c->start_ns = pli_clock_ns();
-        c->is_other = !is_cma;
-    }
+    c->last = is_first ? NULL : k;
+    c->was_cma = is_cma;
+    c->last_ns = 0;
+    c->start_ns = pli_clock_ns();
+    c->is_other = !is_cma;
     return is_cma ? PLI_OK : PLI_AGAIN;
 }
 
@@ -164,15 +178,15 @@ enum pli_err pli_board_cma_end(struct pli_board *b, const struct pli_coll_args *
         err = said_by(b, i)->is_good ? PLI_OK : PLI_AGAIN;
     }
     if (err == PLI_OK) {
-        count(b, a, true);
+        note_time(b->cma);
     }
     return err;
 }
 
-void pli_board_cma_other_end(struct pli_board *b, const struct pli_coll_args *a)
+void pli_board_cma_other_end(struct pli_board *b)
 {
     if (b->cma != NULL && b->cma->is_other) {
         b->cma->is_other = false;
-        count(b, a, false);
+        note_time(b->cma);
     }
 }

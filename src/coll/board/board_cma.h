@@ -17,10 +17,10 @@ struct pli_board_cma;
 // Context of all: the thread in the collective; no lock held.
 
 // Say where my buffer is (NULL: it cannot be used so) and meet. PLI_AGAIN: all members are to take
-// another algorithm, because one of them cannot take part, or because `chooser`, which measures,
-// has found that to be faster.
+// another algorithm, because one of them cannot take part, or because that took them less time
+// together.
 enum pli_err pli_board_cma_begin(struct pli_board *b, const struct pli_coll_args *a,
-                                 const void *mine, int chooser);
+                                 const void *mine);
 // Copy `len` bytes between memory here and a place `at` in a member's buffer. False: it failed.
 bool pli_board_cma_read(struct pli_board *b, int member, size_t at, void *to, size_t len);
 bool pli_board_cma_write(struct pli_board *b, int member, size_t at, const void *from, size_t len);
@@ -28,6 +28,6 @@ bool pli_board_cma_write(struct pli_board *b, int member, size_t at, const void 
 // take another algorithm.
 enum pli_err pli_board_cma_end(struct pli_board *b, const struct pli_coll_args *a, bool is_good);
 // The other algorithm is over.
-void pli_board_cma_other_end(struct pli_board *b, const struct pli_coll_args *a);
+void pli_board_cma_other_end(struct pli_board *b);
 
 #endif

@@ -77,17 +77,23 @@ static int packed(const void *buf, MPI_Count count, MPI_Datatype type, unsigned 
     return (int)at;
 }
 
-static void check_view(struct section *s, MPI_Count count, MPI_Datatype type)
+// What begins `from` bytes behind the first one.
+static void check_part(struct section *s, MPI_Count from, MPI_Count count, MPI_Datatype type)
 {
     static unsigned char got[MAX_BYTES], want[MAX_BYTES];
     struct pli_cdesc_view v;
     unsigned char *copy = contiguous(s);
-    T_EQ(pli_cdesc_view(desc(s), count, type, &v), MPI_SUCCESS);
-    int n = packed(copy, count, type, want);
+    T_EQ(pli_cdesc_part(desc(s), from, count, type, &v), MPI_SUCCESS);
+    int n = packed(copy + from, count, type, want);
     T_EQ(packed(v.addr, v.count, v.type, got), n);
     T_OK(memcmp(got, want, (size_t)n) == 0);
     pli_cdesc_release(&v);
     free(copy);
+}
+
+static void check_view(struct section *s, MPI_Count count, MPI_Datatype type)
+{
+    check_part(s, 0, count, type);
 }
 
 // Block number 1 begins where the extent of the datatype says.
@@ -140,6 +146,9 @@ static void test_short(void)
     T_EQ(pli_cdesc_view(desc(&s), 3, MPI_DOUBLE, &v), MPI_ERR_COUNT);
     T_EQ(pli_cdesc_view(desc(&s), -1, MPI_INT, &v), MPI_SUCCESS); // the C function refuses it
     T_EQ(v.count, -1);
+    T_EQ(pli_cdesc_part(desc(&s), 8, 4, MPI_INT, &v), MPI_ERR_COUNT);
+    T_EQ(pli_cdesc_part(desc(&s), 6, 4, MPI_INT, &v), MPI_ERR_COUNT);
+    T_EQ(pli_cdesc_part(desc(&s), -4, 1, MPI_INT, &v), MPI_ERR_COUNT);
 }
 
 static void test_blocks(void)
@@ -194,6 +203,12 @@ static void test_random(void)
         }
         check_view(&s, most == 0 ? 0 : 1 + rand() % most, type);
         check_view(&s, most, type);
+        if (most > 0 && !pli_cdesc_is_plain(desc(&s))) {
+            MPI_Count free_bytes = full - lb - true_extent;
+            MPI_Count unit = rand() % 3 == 0 ? 1 : (MPI_Count)elem;
+            MPI_Count from = rand() % (free_bytes / unit + 1) * unit;
+            check_part(&s, from, (free_bytes - from) / type_extent + 1, type);
+        }
     }
     MPI_Type_free(&row);
     MPI_Type_free(&gaps);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The layer of mpiexec --record and --replay. Recording writes down what MPI decided where the
+// program could not know it: whom a wildcard receive received from, what a test returned, which
+// request came first. Replaying makes it so again.
+#ifndef PLI_TRACE_RECORD_H
+#define PLI_TRACE_RECORD_H
+
+#include "glue/observe.h"
+#include "trace/line.h"
+#include "trace/record_file.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Kinds of events. Numbers of each: a rank is written as rank + 1, 0: the receive was cancelled; a
+// tag as its distance from the last one, in zigzag; an index as index + 1, 0: MPI_UNDEFINED.
+enum pli_record_kind {
+    PLI_RECORD_RECV,            // rank
+    PLI_RECORD_RECV_TAG,        // rank, tag: both were wildcards
+    PLI_RECORD_FIRST,           // rank: the oldest nonblocking wildcard receive is complete
+    PLI_RECORD_FIRST_TAG,       // rank, tag
+    PLI_RECORD_LATER,           // how many are older, rank
+    PLI_RECORD_LATER_TAG,       // how many are older, rank, tag
+    PLI_RECORD_PROBE,           // rank
+    PLI_RECORD_PROBE_TAG,       // rank, tag
+    PLI_RECORD_IPROBE,          // flag
+    PLI_RECORD_IPROBE_FROM,     // rank
+    PLI_RECORD_IPROBE_FROM_TAG, // rank, tag
+    PLI_RECORD_TEST,            // flag
+    PLI_RECORD_TESTALL,         // flag
+    PLI_RECORD_TESTANY,         // 0: false, or 1 + index
+    PLI_RECORD_WAITANY,         // index
+    PLI_RECORD_STATUS,          // MPI_Request_get_status: flag
+    PLI_RECORD_STATUS_ALL,      // flag
+    PLI_RECORD_STATUS_ANY,      // 0: false, or 1 + index
+    PLI_RECORD_PARRIVED,        // flag
+    PLI_RECORD_WIN_TEST,        // flag
+    PLI_RECORD_N_PLAIN,
+    PLI_RECORD_WAITSOME = PLI_RECORD_FILE_LIST, // the indices, or one that is MPI_UNDEFINED
+    PLI_RECORD_TESTSOME,
+    PLI_RECORD_STATUS_SOME,
+    PLI_RECORD_N_KIND
+};
+
+#define PLI_RECORD_CALLS(X)                                                                        \
+    X(Recv)                                                                                        \
+    X(Recv_c)                                                                                      \
+    X(Irecv)                                                                                       \
+    X(Irecv_c)                                                                                     \
+    X(Recv_init)                                                                                   \
+    X(Recv_init_c)                                                                                 \
+    X(Sendrecv)                                                                                    \
+    X(Sendrecv_c)                                                                                  \
+    X(Sendrecv_replace)                                                                            \
+    X(Sendrecv_replace_c)                                                                          \
+    X(Isendrecv)                                                                                   \
+    X(Isendrecv_c)                                                                                 \
+    X(Isendrecv_replace)                                                                           \
+    X(Isendrecv_replace_c)                                                                         \
+    X(Probe)                                                                                       \
+    X(Iprobe)                                                                                      \
+    X(Mprobe)                                                                                      \
+    X(Improbe)                                                                                     \
+    X(Wait)                                                                                        \
+    X(Waitall)                                                                                     \
+    X(Waitany)                                                                                     \
+    X(Waitsome)                                                                                    \
+    X(Test)                                                                                        \
+    X(Testall)                                                                                     \
+    X(Testany)                                                                                     \
+    X(Testsome)                                                                                    \
+    X(Request_get_status)                                                                          \
+    X(Request_get_status_all)                                                                      \
+    X(Request_get_status_any)                                                                      \
+    X(Request_get_status_some)                                                                     \
+    X(Request_free)                                                                                \
+    X(Cancel)                                                                                      \
+    X(Start)                                                                                       \
+    X(Startall)                                                                                    \
+    X(Parrived)                                                                                    \
+    X(Win_test)                                                                                    \
+    X(Win_wait)                                                                                    \
+    X(Init)                                                                                        \
+    X(Init_thread)                                                                                 \
+    X(Session_init)                                                                                \
+    X(Session_finalize)                                                                            \
+    X(Finalize)                                                                                    \
+    X(Abort)                                                                                       \
+    X(Comm_dup)                                                                                    \
+    X(Test_cancelled)                                                                              \
+    X(Init_endpoints)
+
+#define PLI_RECORD_MEMBER(name) __typeof__(&PMPI_##name) name;
+struct pli_record_calls {
+    PLI_RECORD_CALLS(PLI_RECORD_MEMBER)
+};
+// What each call leads to: MPI itself, and for programs of other ABIs their own library first.
+extern struct pli_record_calls pli_record_mpi, pli_record_next;
+
+// A nonblocking receive with a wildcard, or a persistent one.
+struct pli_record_request {
+    struct pli_record_request *next; // of the same hash
+    MPI_Request handle;              // as the program has it
+    MPI_Request under_way;           // replay: what was posted instead, where has_other
+    bool has_other, is_persistent, is_active, is_deferred;
+    bool is_tag_any;
+    uint64_t number; // among the receives of this kind
+    void *buf;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    int tag;
+    MPI_Comm comm;
+};
+
+// A nonblocking wildcard receive that is not complete, in the order in which they were posted.
+struct pli_record_posted {
+    uint64_t number;
+    MPI_Request handle; // recording: of one that the program has freed
+    bool is_freed, is_tag_any;
+};
+
+// Whom a nonblocking receive received from in the recorded run.
+struct pli_record_outcome {
+    int32_t source; // as it is written; -1: not known
+};
+
+enum { PLI_RECORD_N_BUCKET = 256 };
+
+// Outcomes of one thread, which is that of a rank or of an endpoint.
+struct pli_record_stream {
+    struct pli_record_stream *next;
+    uint32_t ep;
+    bool is_taken; // a thread has it
+    bool is_over;  // replay: the record has ended, and the program goes on as it likes
+    struct pli_record_writer writer;
+    struct pli_record_file file;
+    struct pli_record_reader reader;
+    bool is_ahead; // the reader has an event that was not used yet
+    int last_tag;
+    uint64_t n_post;
+    struct pli_record_posted *posted;
+    size_t n_posted, cap_posted, n_freed;
+    struct pli_record_outcome *outcomes;
+    size_t n_outcome;
+    struct pli_record_request *buckets[PLI_RECORD_N_BUCKET];
+    MPI_Comm last_comm; // that was found to be of an endpoint of this thread
+};
+
+// One call of the program.
+struct pli_record_call {
+    struct pli_record_stream *stream;
+    const char *name;
+    const void *site;
+};
+
+// False: the call is passed on as it is. comm NULL: the call has none.
+bool pli_record_enter(struct pli_record_call *call, const char *name, void *site, void *frame,
+                      bool is_std, MPI_Comm comm);
+bool pli_record_is_replay(void);
+bool pli_record_is_forced(const struct pli_record_call *call); // replay, and the record goes on
+void pli_record_initialized(const char *name, void *site);
+void pli_record_finalize(const char *name, void *site, bool is_last);
+
+// Recording.
+void pli_record_put(const struct pli_record_call *call, enum pli_record_kind kind, size_t n,
+                    const uint64_t *numbers);
+// Replay: the event of this call; false: the record is over and the call is free. Ends the job with
+// a sentence where the record has another one.
+bool pli_record_take(const struct pli_record_call *call, enum pli_record_kind kind,
+                     enum pli_record_kind or_kind, const uint64_t **numbers_out,
+                     enum pli_record_kind *kind_out);
+_Noreturn void pli_record_differ(const struct pli_record_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+_Noreturn void pli_record_no_memory(void);
+int pli_record_flag(const struct pli_record_call *call, enum pli_record_kind kind, int flag);
+
+// Blocking wildcard receives and probes: from whom the call must receive, and what came.
+int pli_record_pin(const struct pli_record_call *call, bool is_probe, int source, int tag,
+                   int *expected_tag);
+void pli_record_received(const struct pli_record_call *call, bool is_probe, int source, int tag,
+                         int expected_tag, const MPI_Status *status, int err);
+uint64_t pli_record_tag_number(struct pli_record_stream *s, int tag);
+int pli_record_number_tag(struct pli_record_stream *s, uint64_t number);
+
+// Nonblocking receives. post: whom to receive from, and on which communicator, when it is posted
+// now. False: it must wait until the record is over.
+bool pli_record_post(const struct pli_record_call *call, int *source, int tag, MPI_Comm *comm,
+                     uint64_t *number_out);
+void pli_record_unpost(const struct pli_record_call *call); // it failed
+void pli_record_keep(const struct pli_record_call *call, const struct pli_record_request *as);
+struct pli_record_request *pli_record_find(struct pli_record_stream *s, MPI_Request handle);
+void pli_record_forget(struct pli_record_stream *s, struct pli_record_request *r);
+void pli_record_complete(const struct pli_record_call *call, struct pli_record_request *r,
+                         const MPI_Status *status);
+void pli_record_start(const struct pli_record_call *call, struct pli_record_request *r);
+void pli_record_free_request(const struct pli_record_call *call, MPI_Request *request);
+void pli_record_deferred(const struct pli_record_call *call); // the record is over: post them
+void pli_record_look_freed(const struct pli_record_call *call);
+void pli_record_drop_posted(struct pli_record_stream *s, size_t i);
+void pli_record_pass_freed(struct pli_record_stream *s); // replay: up to what comes next
+void pli_record_end_freed(struct pli_record_stream *s);
+void pli_record_await(const struct pli_record_call *call, struct pli_record_request *r);
+
+#endif
