@@ -41,6 +41,7 @@
 #include "launcher/ranks/listener.h"
 #include "launcher/base/output.h"
 #include "launcher/base/output_lines.h"
+#include "launcher/ranks/preempt.h"
 #include "launcher/ranks/rank_request.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/resize_notify.h"
@@ -118,6 +119,7 @@ static struct {
     struct pli_on_failure_state on_failure;
     struct pli_output_state output;
     struct pli_output_lines_state output_lines;
+    struct pli_preempt_state preempt;
     struct pli_rank_request_state rank_request;
     struct pli_resize_state resize;
     struct pli_resize_notify_state resize_notify;
@@ -137,7 +139,7 @@ static struct {
     struct pli_stack_collect_state stack_collect;
     struct pli_status_collect_state status_collect;
     struct pli_ckpt_state ckpt;
-} parts = { .ckpt = PLI_CKPT_STATE_NONE };
+} parts = { .preempt = { .order = PLI_HELPER_NONE }, .ckpt = PLI_CKPT_STATE_NONE };
 
 void pli_mpiexec_setup_launcher(void)
 {
@@ -172,6 +174,7 @@ void pli_mpiexec_setup_launcher(void)
         .on_failure = &parts.on_failure,
         .output = &parts.output,
         .output_lines = &parts.output_lines,
+        .preempt = &parts.preempt,
         .rank_request = &parts.rank_request,
         .resize = &parts.resize,
         .resize_notify = &parts.resize_notify,

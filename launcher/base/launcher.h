@@ -34,6 +34,7 @@ struct pli_on_failure_state;
 struct pli_output_state;
 struct pli_output_lines_state;
 struct pli_pidns_state;
+struct pli_preempt_state;
 struct pli_programs_state;
 struct pli_rank_request_state;
 struct pli_rank_rows_state;
@@ -93,6 +94,7 @@ struct pli_launcher {
     struct pli_leave_state *leave;
     struct pli_listener_state *listener;
     struct pli_on_failure_state *on_failure;
+    struct pli_preempt_state *preempt;
     struct pli_rank_request_state *rank_request;
     struct pli_resize_state *resize;
     struct pli_resize_notify_state *resize_notify;

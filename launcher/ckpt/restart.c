@@ -13,6 +13,7 @@
 #include "launcher/ckpt/manifest.h"
 #include "launcher/job/binding.h"
 #include "launcher/ckpt/restart_trust.h"
+#include "launcher/ranks/preempt.h"
 #include "launcher/base/say.h"
 #include "launcher/job/rank_map.h"
 
@@ -62,9 +63,25 @@ static void check_size(const struct pli_job *job)
     }
 }
 
+// Slurm has started a job once more that was preempted: it goes on from its last checkpoint, of
+// which the options and the program are the same.
+static void go_on_after_preemption(const struct pli_options *o)
+{
+    if (o->on_preempt == PLI_PREEMPT_REQUEUE && o->ckpt_dir != NULL && pli_preempt_is_requeued() &&
+        pli_ckpt_last(o->ckpt_dir, UINT32_MAX) > 0) {
+        char *words[] = { "mpiexec", "--restart", (char *)o->ckpt_dir, NULL };
+        execv("/proc/self/exe", words);
+        pli_say_bad("mpiexec cannot be restarted: %s", strerror(errno));
+    }
+}
+
 void pli_restart_check(const struct pli_job *job)
 {
     const struct pli_options *o = &job->opt;
+    pli_preempt_check(job);
+    if (job->from == NULL) {
+        go_on_after_preemption(o);
+    }
     if (job->from != NULL) {
         check_size(job);
     }

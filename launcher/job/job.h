@@ -66,6 +66,14 @@ enum pli_on_poll_deadlock {
     PLI_POLL_DEADLOCK_ABORT,
     PLI_POLL_DEADLOCK_IGNORE
 };
+enum pli_on_preempt {
+    PLI_PREEMPT_END,
+    PLI_PREEMPT_SHRINK,
+    PLI_PREEMPT_GROW,
+    PLI_PREEMPT_CHECKPOINT,
+    PLI_PREEMPT_REQUEUE,
+    PLI_PREEMPT_FOLLOW
+};
 enum pli_when { PLI_WHEN_AUTO, PLI_WHEN_ALWAYS, PLI_WHEN_NEVER };
 enum { PLI_STDIN_NONE = -1, PLI_STDIN_ALL = -2 };
 
@@ -113,6 +121,8 @@ struct pli_options {
     enum pli_on_failure on_failure;
     enum pli_on_deadlock on_deadlock;
     enum pli_on_poll_deadlock on_poll_deadlock;
+    enum pli_on_preempt on_preempt;
+    int preempt_signal; // 0: SIGTERM, 1: SIGUSR1, 2: SIGUSR2
     enum pli_when color;
     const char *out_files, *err_files; // patterns of files for the ranks' output; NULL: none
     bool is_output_copied;             // and it is shown too

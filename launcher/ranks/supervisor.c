@@ -6,6 +6,7 @@
 #include "launcher/job/role.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/ranks/listener.h"
+#include "launcher/ranks/preempt.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/impi_agent.h"
 #include "launcher/ranks/control_msgs.h"
@@ -494,6 +495,9 @@ static void signal_fire(struct pli_watch *watch, uint32_t events)
     struct signalfd_siginfo info;
     while (read(watch->fd, &info, sizeof info) == (ssize_t)sizeof info) {
         int sig = (int)info.ssi_signo;
+        if (pli_launcher.supervisor->state == S_RUN && pli_preempt_signal(sig, ask)) {
+            continue;
+        }
         switch (sig) {
         case SIGUSR1:
         case SIGUSR2:
@@ -528,6 +532,7 @@ void pli_supervisor_begin(struct pli_job *job, int signal_fd)
     self->look.fire = look;
     self->drain.fire = drained;
     pli_loop_watch(&self->signals, EPOLLIN);
+    pli_preempt_begin(job);
     if (job->opt.timeout > 0) {
         pli_loop_timer(&self->timeout, (uint64_t)(job->opt.timeout * 1e9));
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks die, the job goes on without them or with others in their places, makes checkpoints, and
 // is restarted.
-//   ckpt_fail_probe shrink|respawn
+//   ckpt_fail_probe shrink|respawn [state]
 // The last rank dies; those who are left, and come, make a checkpoint. In the restarted job the
-// last rank dies as well.
+// last rank dies as well. "state": what is saved is one number of each rank, registered; the
+// restarted job tells the sum of all.
 #include <mpi.h>
 
 #include <signal.h>
@@ -52,6 +53,61 @@ static MPI_Comm next_world(MPI_Comm world, int is_respawn)
     return next;
 }
 
+static int value;
+
+static int size_of(void *arg, MPI_Count *bytes)
+{
+    (void)arg;
+    *bytes = sizeof value;
+    return MPI_SUCCESS;
+}
+
+static int pack(void *arg, void *buf, MPI_Count bytes)
+{
+    (void)arg;
+    memcpy(buf, &value, (size_t)bytes);
+    return MPI_SUCCESS;
+}
+
+static int unpack(void *arg, int piece, int n_pieces, const void *buf, MPI_Count bytes)
+{
+    int one;
+    (void)arg, (void)piece, (void)n_pieces;
+    memcpy(&one, buf, (size_t)bytes);
+    value += one;
+    return MPI_SUCCESS;
+}
+
+// Registered state: saved by those who are left, and by those who came.
+static void save_state(int version, int is_respawn)
+{
+    int rank, size, sum = 0, n_pieces = 0, restarted = 0, rc = MPI_SUCCESS;
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPIX_Checkpoint_register("value", size_of, pack, unpack, NULL);
+    if (version == 0) {
+        MPIX_Checkpoint_restore(world, &n_pieces);
+    }
+    if (n_pieces == 0) {
+        if (version == 0) {
+            lose_one(world);
+            world = next_world(world, is_respawn);
+        }
+        MPI_Comm_rank(world, &rank);
+        value = rank + 1;
+        rc = MPIX_Checkpoint(world, &restarted);
+    }
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, world);
+    if (rank == 0) {
+        printf("%s by %d ranks, %d pieces, sum %d\n",
+               rc != MPI_SUCCESS ? "refused"
+               : n_pieces > 0    ? "restored"
+                                 : "saved",
+               size, n_pieces, sum);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int is_respawn, rank, size, version, restarted = 0, one = 1, sum = 0;
@@ -60,6 +116,11 @@ int main(int argc, char **argv)
     is_respawn = strcmp(argv[1], "respawn") == 0;
     MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
     MPIX_Comm_world_version(world, &version);
+    if (argc > 2) {
+        save_state(version, is_respawn);
+        MPI_Finalize();
+        return 0;
+    }
     if (version == 0) {
         lose_one(world);
         world = next_world(world, is_respawn);
