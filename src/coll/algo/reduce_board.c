@@ -18,12 +18,11 @@ static void combine(struct pli_board *b, const struct pli_coll_args *a, void *to
     }
 }
 
-enum pli_err pli_reduce_board(const struct pli_coll_args *a)
+static enum pli_err reduce(const struct pli_coll_args *a, bool is_taker)
 {
     struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)(a->recv.count * a->recv.type->size);
     void *result = (void *)(uintptr_t)a->recv.buf;
-    bool is_taker = !pli_coll_kind_info[a->kind].is_rooted || a->root == b->me;
     struct pli_board_slot *mine = pli_board_begin(b, a, bytes);
     memcpy(mine->data, a->send.buf, bytes);
     if (pli_board_arrive(b)) {
@@ -46,18 +45,23 @@ enum pli_err pli_reduce_board(const struct pli_coll_args *a)
     return err;
 }
 
-// The whole vector is combined, and each rank keeps its block.
+enum pli_err pli_reduce_board(const struct pli_coll_args *a)
+{
+    return reduce(a, a->kind == PLI_COLL_ALLREDUCE || a->root == pli_comm_state_here(a->comm)->me);
+}
+
+// The whole vector is combined, and each rank keeps its block; one that has none leaves at once.
 enum pli_err pli_reduce_scatter_slots(const struct pli_coll_args *a)
 {
     char all[PLI_BOARD_INLINE];
     struct pli_coll_args whole = *a;
+    size_t size = (size_t)a->recv.type->size, mine = (size_t)pli_coll_args_block(a, a->me) * size;
     whole.recv =
         (struct pli_blocks){ .buf = all, .count = pli_coll_args_total(a), .type = a->recv.type };
-    enum pli_err err = pli_reduce_board(&whole);
-    if (err == PLI_OK) {
-        size_t size = (size_t)a->recv.type->size;
+    enum pli_err err = reduce(&whole, mine > 0);
+    if (err == PLI_OK && mine > 0) {
         memcpy((void *)(uintptr_t)a->recv.buf, all + (size_t)pli_coll_args_before(a, a->me) * size,
-               (size_t)pli_coll_args_block(a, a->me) * size);
+               mine);
     }
     return err;
 }
