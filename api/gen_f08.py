@@ -349,6 +349,45 @@ def request_of(routine):
     return next((a.name for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "out"), None)
 
 
+COMM = "PMPI_Comm_fromint(*(const int *)comm)"
+
+
+def ranks_of(routine, arg):
+    """How many ranks a buffer has parts for, as C; a root's buffer has none elsewhere."""
+    if any(a.name == "partitions" for a in routine.args):
+        return "*partitions"
+    what = "size"
+    if "neighbor" in routine.name.lower():
+        what = "destinations" if arg.name == "sendbuf" else "sources"
+    text = f"pli_argument_{what}({COMM})"
+    return f"(pli_argument_is_root({COMM}, *root) ? {text} : 0)" if any(a.name == "root" for a in routine.args) else text
+
+
+def needed(routine, b):
+    """How many elements of which datatype the C function looks at, as C; None: it is not known, or checked elsewhere."""
+    names = {a.name: a for a in routine.args}
+    wide = {n: str(a.conv in ("count", "aint")).lower() for n, a in names.items()}
+    if b.how == "blocks":
+        return f"(MPI_Count)*{b.count.name} * {ranks_of(routine, b.arg)}", b.type.name
+    if b.how == "units":
+        side = {"sendbuf": "sdispls", "recvbuf": "rdispls"}[b.arg.name]
+        displs = side if side in names else "displs"
+        return (f"pli_f08_reach({b.count.name}, {wide[b.count.name]}, {displs}, {wide[displs]}, {ranks_of(routine, b.arg)})", b.type.name)
+    if b.how != "copy" or "datatype" not in names or "pack" in routine.name.lower():
+        return None
+    if "count" in names:
+        is_root = "root" in names and b.arg.name == "recvbuf"
+        return f"(pli_argument_is_root({COMM}, *root) ? *count : 0)" if is_root else "*count", "datatype"
+    in_place = "pli_argument_buffer(sendbuf->base_addr) == MPI_IN_PLACE"
+    size = "pli_f08_size(comm)"
+    if "recvcount" in names:
+        total, own = f"(MPI_Count)*recvcount * {size}", "*recvcount"
+    else:
+        total = f"pli_f08_total(recvcounts, {size}, {wide['recvcounts']})"
+        own = f"pli_f08_own(recvcounts, {wide['recvcounts']}, comm)"
+    return total if b.arg.name == "sendbuf" else f"({in_place} ? {total} : {own})", "datatype"
+
+
 def slow_lines(routine, prefix, buffers):
     """The call when some buffer is not contiguous."""
     given = {a.name: f"{a.name}->base_addr" for a in routine.args if is_by_descriptor(a)}
@@ -371,6 +410,10 @@ def slow_lines(routine, prefix, buffers):
                 given[a.name] = f"{n}_to.is_changed ? {c_cast(a)}{n}_to.kept_{word} : {a.name}"
             after.append(f"    pli_f08_each_finish(&{n}_to);")
             continue
+        need = needed(routine, b)
+        if need:
+            # Arguments that belong to MPI_IN_PLACE are not looked at.
+            before.append(f"    err = err || pli_cdesc_is_plain({n}) ? err : pli_f08_check({n}, {need[0]}, {need[1]}, &{n}_to);")
         if b.how in ("copy", "address", "whole"):
             mode = {"copy": "copy" if may_copy else "refuse", "address": "address", "whole": "refuse"}[b.how]
             before.append(f"    err = err ? err : pli_f08_{mode}({n}, &{n}_to);")
@@ -388,7 +431,8 @@ def slow_lines(routine, prefix, buffers):
         out = "true" if b.arg.direction != "in" else "false"
         after.append(f"    pli_f08_keep({n}, &{n}_to, {out}, err == MPI_SUCCESS ? {keep} : NULL, {is_persistent});" if keep else
                      f"    pli_f08_finish({n}, &{n}_to, {out});")
-    lines = [f"    struct pli_f08_{'each' if b.how == 'each' else 'buffer'} {b.arg.name}_to = {{ 0 }};" for b in buffers]
+    lines = [f"    struct pli_f08_{'each' if b.how == 'each' else 'buffer'} {b.arg.name}_to = "
+             f"{{ .routine = \"{routine.name}\", .argument = \"{b.arg.name}\" }};" for b in buffers]
     lines += ["    int err = MPI_SUCCESS;"] + before
     call = call_of(routine, prefix, given).replace(", ierror", ", &err", 1)
     lines += ["    if (err == MPI_SUCCESS) {", "        " + call, "    } else {",

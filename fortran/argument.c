@@ -27,7 +27,7 @@ void pli_argument_drop(void *space, void *few)
 int pli_argument_size(MPI_Comm comm)
 {
     int is_inter = 0, size = 0;
-    if (PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS) {
+    if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS) {
         return 0;
     }
     int err = is_inter ? PMPI_Comm_remote_size(comm, &size) : PMPI_Comm_size(comm, &size);
@@ -71,7 +71,7 @@ int pli_argument_destinations(MPI_Comm comm)
 bool pli_argument_is_root(MPI_Comm comm, int root)
 {
     int rank = MPI_PROC_NULL;
-    return PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+    return comm != MPI_COMM_NULL && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
 }
 
 const void *pli_argument_keep(const void *bytes, size_t n)

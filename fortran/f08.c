@@ -5,19 +5,116 @@
 #include "fortran/argument.h"
 #include "fortran/pending.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// An error code whose text says what to do; the class itself where no code can be had.
-static int section_error(void)
+// An error code with this text; the class itself where no code can be had. There is one code for
+// each class, whose text is that of the last error.
+static int say(int *code, int class, const char *text)
 {
-    static int code; // two threads may make two codes: both say the same
-    if (code == 0 && PMPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS) {
-        PMPI_Add_error_string(
-            code, "the array section given as a buffer is not contiguous, as it must be "
-                  "here: copy it to a contiguous array");
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&guard);
+    if (*code == 0 && PMPI_Add_error_code(class, code) != MPI_SUCCESS) {
+        *code = 0;
     }
-    return code != 0 ? code : MPI_ERR_BUFFER;
+    if (*code != 0) {
+        PMPI_Add_error_string(*code, text);
+    }
+    int made = *code != 0 ? *code : class;
+    pthread_mutex_unlock(&guard);
+    return made;
+}
+
+static int section_error(const char *routine, const char *argument)
+{
+    static int code;
+    char text[MPI_MAX_ERROR_STRING];
+    snprintf(text, sizeof text,
+             "%s: argument %s is an array section that is not contiguous, as it must be here: copy "
+             "it to a contiguous array",
+             routine, argument);
+    return say(&code, MPI_ERR_BUFFER, text);
+}
+
+static int short_error(const char *routine, const char *argument, const struct pli_cdesc *d)
+{
+    static int code;
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Count bytes = pli_cdesc_size(d) * (MPI_Count)d->elem_len;
+    snprintf(text, sizeof text,
+             "%s: argument %s is an array section of %lld bytes, but count and datatype ask for "
+             "more",
+             routine, argument, (long long)bytes);
+    return say(&code, MPI_ERR_COUNT, text);
+}
+
+int pli_f08_check(const struct pli_cdesc *d, MPI_Count count, const void *type,
+                  const struct pli_f08_buffer *to)
+{
+    MPI_Datatype t = PMPI_Type_fromint(*(const int *)type);
+    MPI_Count size = 0, lb, extent, true_lb, true_extent;
+    if (pli_cdesc_is_plain(d) || count <= 0 || t == MPI_DATATYPE_NULL ||
+        PMPI_Type_size_c(t, &size) != MPI_SUCCESS || size <= 0) {
+        return MPI_SUCCESS; // there is nothing to look at, or it is the C function's to judge
+    }
+    PMPI_Type_get_extent_c(t, &lb, &extent);
+    PMPI_Type_get_true_extent_c(t, &true_lb, &true_extent);
+    MPI_Count bytes = true_lb + true_extent + (count - 1) * extent;
+    return bytes > pli_cdesc_size(d) * (MPI_Count)d->elem_len
+               ? short_error(to->routine, to->argument, d)
+               : MPI_SUCCESS;
+}
+
+static MPI_Count number_at(const void *array, int i, bool is_wide)
+{
+    return is_wide ? ((const MPI_Count *)array)[i] : ((const int *)array)[i];
+}
+
+static void set_number(void *array, int i, bool is_wide, MPI_Count value)
+{
+    if (is_wide) {
+        ((MPI_Count *)array)[i] = value;
+    } else {
+        ((int *)array)[i] = (int)value;
+    }
+}
+
+MPI_Count pli_f08_total(const void *counts, int n, bool is_wide)
+{
+    MPI_Count total = 0;
+    for (int i = 0; i < n; i++) {
+        total += number_at(counts, i, is_wide);
+    }
+    return total;
+}
+
+MPI_Count pli_f08_reach(const void *counts, bool is_wide_count, const void *displs,
+                        bool is_wide_displ, int n)
+{
+    MPI_Count reach = 0;
+    for (int i = 0; i < n; i++) {
+        MPI_Count count = number_at(counts, i, is_wide_count);
+        MPI_Count end = number_at(displs, i, is_wide_displ) + count;
+        reach = count > 0 && end > reach ? end : reach;
+    }
+    return reach;
+}
+
+int pli_f08_size(const void *comm)
+{
+    int size = 0;
+    MPI_Comm c = PMPI_Comm_fromint(*(const int *)comm);
+    return c != MPI_COMM_NULL && PMPI_Comm_size(c, &size) == MPI_SUCCESS ? size : 0;
+}
+
+MPI_Count pli_f08_own(const void *counts, bool is_wide, const void *comm)
+{
+    int rank = 0;
+    MPI_Comm c = PMPI_Comm_fromint(*(const int *)comm);
+    bool is_known = c != MPI_COMM_NULL && PMPI_Comm_rank(c, &rank) == MPI_SUCCESS;
+    return is_known ? number_at(counts, rank, is_wide) : 0;
 }
 
 static int use_view(int err, struct pli_f08_buffer *to)
@@ -35,7 +132,9 @@ int pli_f08_view(const struct pli_cdesc *d, MPI_Count count, const void *type, b
                  struct pli_f08_buffer *to)
 {
     (void)may_copy; // a datatype can say it
-    return use_view(pli_cdesc_view(d, count, PMPI_Type_fromint(*(const int *)type), &to->view), to);
+    int err =
+        use_view(pli_cdesc_view(d, count, PMPI_Type_fromint(*(const int *)type), &to->view), to);
+    return err == MPI_ERR_COUNT ? short_error(to->routine, to->argument, d) : err;
 }
 
 // Whether procedures of the program convert the data of a file.
@@ -58,7 +157,7 @@ int pli_f08_file(const struct pli_cdesc *d, MPI_Count count, const void *type, b
                  const void *file, struct pli_f08_buffer *to)
 {
     if (!pli_cdesc_is_plain(d) && is_converted(PMPI_File_fromint(*(const int *)file))) {
-        return may_copy ? pli_f08_copy(d, to) : section_error();
+        return may_copy ? pli_f08_copy(d, to) : section_error(to->routine, to->argument);
     }
     return pli_f08_view(d, count, type, may_copy, to);
 }
@@ -68,10 +167,13 @@ int pli_f08_blocks(const struct pli_cdesc *d, MPI_Count count, const void *type,
 {
     int err =
         use_view(pli_cdesc_blocks(d, count, PMPI_Type_fromint(*(const int *)type), &to->view), to);
+    if (err == MPI_ERR_COUNT) {
+        return short_error(to->routine, to->argument, d);
+    }
     if (err != MPI_ERR_BUFFER) {
         return err;
     }
-    return may_copy ? pli_f08_copy(d, to) : section_error();
+    return may_copy ? pli_f08_copy(d, to) : section_error(to->routine, to->argument);
 }
 
 int pli_f08_copy(const struct pli_cdesc *d, struct pli_f08_buffer *to)
@@ -90,7 +192,7 @@ int pli_f08_refuse(const struct pli_cdesc *d, struct pli_f08_buffer *to)
 {
     to->view.made = MPI_DATATYPE_NULL;
     to->addr = d->base_addr;
-    return pli_cdesc_is_plain(d) || pli_cdesc_size(d) == 0 ? MPI_SUCCESS : section_error();
+    return pli_cdesc_is_plain(d) || pli_cdesc_size(d) == 0 ? MPI_SUCCESS : section_error(to->routine, to->argument);
 }
 
 int pli_f08_address(const struct pli_cdesc *d, struct pli_f08_buffer *to)
@@ -119,20 +221,6 @@ void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool cha
     pli_pending_add(to->record, *request, to->packed, changed, is_persistent);
 }
 
-static MPI_Count number_at(const void *array, int i, bool is_wide)
-{
-    return is_wide ? ((const MPI_Count *)array)[i] : ((const int *)array)[i];
-}
-
-static void set_number(void *array, int i, bool is_wide, MPI_Count value)
-{
-    if (is_wide) {
-        ((MPI_Count *)array)[i] = value;
-    } else {
-        ((int *)array)[i] = (int)value;
-    }
-}
-
 // One element of a datatype for what rank i has; a wrong count or datatype is the C function's to
 // judge.
 static int set_part(const struct pli_cdesc *d, int i, const struct pli_f08_arrays *from,
@@ -143,7 +231,7 @@ static int set_part(const struct pli_cdesc *d, int i, const struct pli_f08_array
     MPI_Count displ = number_at(from->displs, i, from->is_wide_displ);
     int err = pli_cdesc_part(d, displ, count, PMPI_Type_fromint(from->types[i]), &view);
     if (err != MPI_SUCCESS) {
-        return err;
+        return err == MPI_ERR_COUNT ? short_error(to->routine, to->argument, d) : err;
     }
     to->types[i] = from->types[i];
     if (view.made != MPI_DATATYPE_NULL) {

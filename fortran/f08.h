@@ -14,6 +14,7 @@ struct pli_pending;
 // A buffer as the procedures of mpif.h take it. Where is_changed is set, type and count are used in
 // place of the program's.
 struct pli_f08_buffer {
+    const char *routine, *argument; // for messages
     void *addr;
     bool is_changed;
     int type, small;
@@ -35,6 +36,17 @@ int pli_f08_blocks(const struct pli_cdesc *d, MPI_Count count, const void *type,
 int pli_f08_copy(const struct pli_cdesc *d, struct pli_f08_buffer *to);
 int pli_f08_refuse(const struct pli_cdesc *d, struct pli_f08_buffer *to); // what is not contiguous
 int pli_f08_address(const struct pli_cdesc *d, struct pli_f08_buffer *to);
+// Whether a section has what the C function will look at: MPI_ERR_COUNT's code says that it is
+// shorter than `count` elements of the type at `type`.
+int pli_f08_check(const struct pli_cdesc *d, MPI_Count count, const void *type,
+                  const struct pli_f08_buffer *to);
+// How many elements n ranks have together; how far their parts reach; what the caller has.
+MPI_Count pli_f08_total(const void *counts, int n, bool is_wide);
+MPI_Count pli_f08_reach(const void *counts, bool is_wide_count, const void *displs,
+                        bool is_wide_displ, int n);
+int pli_f08_size(const void *comm); // of the local group
+MPI_Count pli_f08_own(const void *counts, bool is_wide, const void *comm);
+
 // After the call, and after an error: free what was made; a copy is put back when `changed`.
 void pli_f08_finish(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed);
 
@@ -46,6 +58,7 @@ void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool cha
 // set, these arrays are used in place of the program's: each rank's part is one element of a
 // datatype of its own.
 struct pli_f08_each {
+    const char *routine, *argument; // for messages
     void *addr;
     bool is_changed;
     int *types; // handles of Fortran

@@ -157,8 +157,18 @@ int pli_raise_by(struct pli_errhandler *e, enum pli_kind kind, const char *fn, e
     return run_handler(e, &unborn, pli_handle_of(NULL, kind), fn, pli_code_make(fn, err));
 }
 
+// Libraries over MPI name their own function at the beginning of the text: it is that which failed.
 int pli_raise_user(struct pli_obj *owner, const char *fn, int code)
 {
+    char text[MPI_MAX_ERROR_STRING] = "", name[48];
+    pli_code_text(code, text);
+    size_t n = strcspn(text, ":");
+    if (strncmp(text, "MPI", 3) == 0 && text[n] == ':' && n < sizeof name &&
+        strcspn(text, " ") > n) {
+        memcpy(name, text, n);
+        name[n] = '\0';
+        fn = name;
+    }
     return call_handler(owner, fn, code);
 }
 

@@ -552,6 +552,17 @@ contains
   end subroutine
 
   ! Memory of a window must be contiguous; what is not is refused with a reason, and nothing is harmed.
+  ! Whether the text of the last error begins so.
+  logical function names(beginning)
+    character(len=*), intent(in) :: beginning
+    character(len=MPI_MAX_ERROR_STRING) :: text
+    integer :: n
+    names = .false.
+    if (ie == MPI_SUCCESS) return
+    call MPI_Error_string(ie, text, n)
+    names = index(text(1:n), beginning) == 1
+  end function
+
   subroutine refused()
     integer, asynchronous :: a(6, 4)
     type(MPI_Win) :: win
@@ -561,6 +572,7 @@ contains
     integer :: class, n
     call MPI_Comm_dup(MPI_COMM_WORLD, comm)
     call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
     call fill(a)
     call MPI_Win_create(a(1::2, :), 48_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, comm, win, ie)
     call MPI_Error_class(ie, class)
@@ -573,6 +585,26 @@ contains
     call MPI_Send(a(1::2, 1), 4, MPI_INTEGER, other, 0, comm, ie)
     call MPI_Error_class(ie, class)
     call must(class == MPI_ERR_COUNT, 'more elements than the section has')
+    call MPI_Error_string(ie, text, n)
+    call must(text(1:n) == 'MPI_Send: argument buf is an array section of 12 bytes, but count and datatype ask for more', &
+              'what is wrong')
+    ! What is copied is not read beyond its end; elsewhere than at the root the result does not count.
+    call MPI_Allreduce(a(1::2, 1), a(2::2, 1), 4, MPI_INTEGER, MPI_SUM, comm, ie)
+    call must(names('MPI_Allreduce: argument sendbuf'), 'a reduction of more')
+    if (rank == 0) call MPI_Reduce(a(:, 1), a(:, 2), 4, MPI_INTEGER, MPI_SUM, 0, comm, ie)
+    if (rank == 1) call MPI_Reduce(a(:, 1), a(2::2, 2), 4, MPI_INTEGER, MPI_SUM, 0, comm, ie)
+    call must(ie == MPI_SUCCESS, 'a short section elsewhere than at the root')
+    call MPI_Reduce_scatter(a(1::2, 1), a(:, 2), [4], MPI_INTEGER, MPI_SUM, MPI_COMM_SELF, ie)
+    call must(names('MPI_Reduce_scatter: argument sendbuf'), 'parts of a reduction')
+    call MPI_Alltoall(a(1::2, 1), 2, MPI_INTEGER, a(:, 2), 2, MPI_INTEGER, comm, ie)
+    call must(names('MPI_Alltoall: argument sendbuf'), 'blocks beyond the end')
+    call MPI_Allgatherv(a(:, 1), 1, MPI_INTEGER, a(1::2, 2), [1, 1], [0, 3], MPI_INTEGER, comm, ie)
+    call must(names('MPI_Allgatherv: argument recvbuf'), 'places beyond the end')
+    call MPI_Alltoallw(a(:, 1), [1, 1], [0, 4], [MPI_INTEGER, MPI_INTEGER], a(1::2, 2), [1, 1], [0, 12], &
+                       [MPI_INTEGER, MPI_INTEGER], comm, ie)
+    call must(names('MPI_Alltoallw: argument recvbuf'), 'datatypes beyond the end')
+    call MPI_Alltoall(a(1::2, 1), 1, MPI_INTEGER, a(2::2, 2), 1, MPI_INTEGER, MPI_COMM_NULL, ie)
+    call must(ie /= MPI_SUCCESS, 'no communicator')
     call MPI_Send(a(1::2, 1), -1, MPI_INTEGER, other, 0, comm, ie)
     call MPI_Error_class(ie, class)
     call must(class == MPI_ERR_COUNT, 'negative count')

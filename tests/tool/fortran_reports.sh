@@ -40,3 +40,7 @@ program section mpi_f08 "wide(4, 4)" "  wide = 1" "  call MPI_Send(wide(1, :), 4
 must_fail 6 "MPI_Send: argument dest is -9" mpiexec -n 1 ./section
 program copied mpi_f08 "wide(4, 4)" "  wide = 1" "  call MPI_Allreduce(MPI_IN_PLACE, wide(1, :), 4, MPI_INTEGER, MPI_OP_NULL, MPI_COMM_WORLD)"
 must_fail 10 "MPI_Allreduce: argument op is" mpiexec -n 1 ./copied
+# A section that is too short: the message names the call and the argument, whether it would be copied or not.
+program short mpi_f08 "wide(4, 4)" "  wide = 1" "  call MPI_Bcast(wide(1, :), 5, MPI_INTEGER, 0, MPI_COMM_WORLD)"
+must_fail 2 "MPI_Bcast: argument buffer is an array section of 16 bytes, but count and datatype ask for more" mpiexec -n 1 ./short
+must_fail 2 "an error in MPI_Bcast, called at short\.f90:9" mpiexec -n 1 ./short
