@@ -441,8 +441,12 @@ enum pli_err pli_node_map_segments(const struct pli_node *node, char **out)
     if (p == MAP_FAILED) {
         return pli_fail(PLI_ERR_NOMEM,
                         "cannot map the shared segments of %u processes (%llu GiB of addresses, "
-                        "not of memory): %s; is there a limit on address space (ulimit -v)?",
-                        h->n_row, (unsigned long long)(len >> 30), strerror(errno));
+                        "not of memory): %s; %s",
+                        h->n_row, (unsigned long long)(len >> 30), strerror(errno),
+                        errno == EINVAL
+                            ? "valgrind does not let memory be mapped twice; compile with "
+                              "-fsanitize=address instead"
+                            : "is there a limit on address space (ulimit -v)?");
     }
     munmap(p, PAGE);
     madvise(p + PAGE, len, MADV_DONTDUMP); // a core file would take all of it for real

@@ -57,6 +57,8 @@ for mode in "" -pthreads; do
         : -env HOSTS=hosts.2 upcrun -n 2 ./figure4
     is "$dot" mpiexec --ranks-per-proc=2 -env HOSTS=hosts.1 upcrun -n 2 ./figure4 \
         : --ranks-per-proc=2 -env HOSTS=hosts.2 upcrun -n 2 ./figure4
+    # The same, recorded.
+    is "$dot" mpiexec --timeline run.json upcrun -n 2 ./figure3 : upcrun -n 2 ./figure3
     # That of the paper on endpoints, which never calls MPI_Init.
     is '19 rounds of 2 threads\n' upcrun -n 2 ./listing2
     is '20 rounds of 3 threads\n' mpiexec --ranks-per-proc=3 upcrun -n 3 ./listing2

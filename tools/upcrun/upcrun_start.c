@@ -131,19 +131,18 @@ int pli_upcrun_alone(const struct pli_upcrun_shape *s)
     return 127;
 }
 
-// "fd=5,row=3,n=1,ctl=6,...": the same with another row, alone, with sockets that are shared.
+// "fd=5,row=3,n=1,ctl=6,...": the same with another row, alone, with sockets that are shared. What
+// readers do not know comes last and ends what they read.
 static void write_boot(const char *boot, long row, char *to, size_t cap)
 {
-    size_t n = 0;
-    to[0] = '\0';
+    size_t n = (size_t)snprintf(to, cap, "row=%ld,n=1,own=1", row);
     for (const char *s = boot; *s != '\0';) {
         size_t len = strcspn(s, ",");
         if (strncmp(s, "row=", 4) != 0 && strncmp(s, "n=", 2) != 0 && strncmp(s, "own=", 4) != 0) {
-            n += (size_t)snprintf(to + n, cap - n, "%.*s,", (int)len, s);
+            n += (size_t)snprintf(to + n, cap - n, ",%.*s", (int)len, s);
         }
         s += len + (s[len] == ',');
     }
-    snprintf(to + n, cap - n, "row=%ld,n=1,own=1", row);
 }
 
 static long field(const char *boot, const char *name, long otherwise)

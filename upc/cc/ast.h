@@ -132,6 +132,15 @@ struct forall {
     struct sym *base; // array or pointer of the affinity expression, or NULL
     struct node *index[32]; // N_INDEX nodes of the body that are private memory in such a loop
     int n_index;
+    // Those of the body that are a fixed number of iterations away from private ones: whole rows,
+    // each of which is somewhere in one piece, or single elements of the same block mostly.
+    struct {
+        struct node *node;
+        int64_t shift; // iterations
+        bool is_row;
+        bool is_copied; // a row that is far is fetched at once: nothing in the body can change it
+    } near[16];
+    int n_near;
     bool is_opaque; // the body calls or writes through pointers
 };
 

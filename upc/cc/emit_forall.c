@@ -160,6 +160,111 @@ static void map_arrays(struct emitter *e, struct forall *f, int id)
     }
 }
 
+static struct type *row_of(struct emitter *e, const struct sym *s)
+{
+    return pli_type_strip(e->u, s->type->base, Q_UPC);
+}
+
+// The first neighbour with the same row.
+static int first_near(const struct forall *f, int i)
+{
+    int k = 0;
+    while (!f->near[k].is_row || base_of(f->near[k].node) != base_of(f->near[i].node) ||
+           f->near[k].shift != f->near[i].shift) {
+        k++;
+    }
+    return k;
+}
+
+// Memory for copies of far rows, and private pointers to the blocks of single elements.
+static void map_near(struct emitter *e, const struct forall *f, int id)
+{
+    for (int i = 0; i < f->n_near; i++) {
+        const struct sym *s = base_of(f->near[i].node);
+        char name[40];
+        snprintf(name, sizeof name, f->near[i].is_row ? "__pli_copy%d_%d" : "__pli_near%d_%d", id,
+                 i);
+        if (!f->near[i].is_row) {
+            struct type *ptr = pli_type_ptr(e->u, row_of(e, s));
+            ptr->quals = Q_CONST;
+            pli_emit_puts(e, " ");
+            pli_emit_named(e, ptr, name);
+            pli_emit_printf(e, " = pli_upc_here(%s, sizeof(", s->name->text);
+            pli_emit_type(e, pli_type_ultimate(row_of(e, s)));
+            pli_emit_puts(e, "));");
+        } else if (f->near[i].is_copied && first_near(f, i) == i) {
+            pli_emit_puts(e, " ");
+            pli_emit_named(e, pli_type_strip(e->u, row_of(e, s), ~0u), name);
+            pli_emit_puts(e, ";");
+        }
+    }
+}
+
+static void put_row(struct emitter *e, const struct forall *f, int id, int i)
+{
+    const struct sym *s = base_of(f->near[i].node);
+    char name[40];
+    snprintf(name, sizeof name, "__pli_row%d_%d", id, i);
+    struct type *ptr = pli_type_ptr(e->u, row_of(e, s));
+    ptr->quals = Q_CONST;
+    pli_emit_puts(e, " ");
+    pli_emit_named(e, ptr, name);
+    pli_emit_printf(e, " = pli_upc_row(%s, (long)%s + (%lldL), %lldL%s, %lldL, %lldL, sizeof(",
+                    s->name->text, f->var->name->text, (long long)f->near[i].shift,
+                    (long long)s->type->len, s->type->len_threads ? " * pli_upc_threads" : "",
+                    (long long)pli_layout_elems(s->type->base).n,
+                    (long long)pli_type_block(s->type->base));
+    pli_emit_type(e, pli_type_ultimate(row_of(e, s)));
+    if (f->near[i].is_copied) {
+        pli_emit_printf(e, "), (void *)&__pli_copy%d_%d);", id, i);
+    } else {
+        pli_emit_puts(e, "), 0);");
+    }
+}
+
+static void set_near(struct emitter *e, struct forall *f, int id, bool with_rows, bool with_elems)
+{
+    for (int i = 0; i < f->n_near; i++) {
+        bool is_row = f->near[i].is_row;
+        f->near[i].node->local =
+            !(is_row ? with_rows : with_elems) ? NULL
+            : is_row
+                ? pli_unit_arena_printf(&e->u->arena, "(*__pli_row%d_%d)", id, first_near(f, i))
+                : pli_unit_arena_printf(&e->u->arena,
+                                        "__pli_near%d_%d[__pli_i%d + __pli_d%d + (%lldL)]", id, i,
+                                        id, id, (long long)f->near[i].shift);
+    }
+}
+
+// The body of one iteration, with what is near it through plain pointers as far as they are there.
+static void near_body(struct emitter *e, struct forall *f, int id, bool with_elems)
+{
+    bool must_ask = false;
+    for (int i = 0; i < f->n_near; i++) {
+        if (f->near[i].is_row && first_near(f, i) == i) {
+            put_row(e, f, id, i);
+            must_ask |= !f->near[i].is_copied;
+        }
+    }
+    if (must_ask) {
+        pli_emit_puts(e, " if (1");
+        for (int i = 0; i < f->n_near; i++) {
+            if (f->near[i].is_row && first_near(f, i) == i && !f->near[i].is_copied) {
+                pli_emit_printf(e, " && __pli_row%d_%d != 0", id, i);
+            }
+        }
+        pli_emit_puts(e, ") {");
+    }
+    set_near(e, f, id, true, with_elems);
+    body(e, f);
+    set_near(e, f, id, false, false);
+    if (must_ask) {
+        pli_emit_puts(e, " } else {");
+        body(e, f);
+        pli_emit_puts(e, " }");
+    }
+}
+
 // Counted by local elements, so that the C compiler knows the trip count and a step of one.
 static void cyclic_loop(struct emitter *e, struct forall *f, int id)
 {
@@ -173,7 +278,18 @@ static void cyclic_loop(struct emitter *e, struct forall *f, int id)
                     " for (long __pli_k%d = 0; __pli_k%d < __pli_n%d; __pli_k%d++) {"
                     " %s = __pli_f%d - __pli_sh%d + __pli_k%d * pli_upc_threads;",
                     id, id, id, id, f->var->name->text, id, id, id);
-    body(e, f);
+    near_body(e, f, id, false);
+    pli_emit_puts(e, " }");
+}
+
+static void iterations(struct emitter *e, struct forall *f, int id, const char *from,
+                       const char *to, bool with_elems)
+{
+    pli_emit_printf(e,
+                    " for (long __pli_i%d = %s%d; __pli_i%d < %s%d; __pli_i%d++) {"
+                    " %s = __pli_i%d - __pli_sh%d;",
+                    id, from, id, id, to, id, id, f->var->name->text, id, id);
+    near_body(e, f, id, with_elems);
     pli_emit_puts(e, " }");
 }
 
@@ -189,14 +305,38 @@ static void blocked_loop(struct emitter *e, struct forall *f, int id)
                     " __pli_d%d __attribute__((__unused__)) ="
                     " __pli_b%d / pli_upc_threads * %lldL - __pli_s%d;",
                     id, id, u, id, id, u, id, id, u, id);
-    pli_emit_printf(
-        e,
-        " for (long __pli_i%d = __pli_s%d < __pli_lo%d ? __pli_lo%d : __pli_s%d,"
-        " __pli_t%d = __pli_e%d < __pli_hi%d ? __pli_e%d : __pli_hi%d; __pli_i%d < __pli_t%d;"
-        " __pli_i%d++) { %s = __pli_i%d - __pli_sh%d;",
-        id, id, id, id, id, id, id, id, id, id, id, id, id, f->var->name->text, id, id);
-    body(e, f);
-    pli_emit_puts(e, " } }");
+    pli_emit_printf(e,
+                    " const long __pli_x%d = __pli_s%d < __pli_lo%d ? __pli_lo%d : __pli_s%d,"
+                    " __pli_y%d = __pli_e%d < __pli_hi%d ? __pli_e%d : __pli_hi%d;",
+                    id, id, id, id, id, id, id, id, id, id);
+    int64_t before = 0, behind = 0;
+    for (int i = 0; i < f->n_near; i++) {
+        int64_t shift = f->near[i].is_row ? 0 : f->near[i].shift;
+        before = shift < before ? shift : before;
+        behind = shift > behind ? shift : behind;
+    }
+    if (before == 0 && behind == 0) {
+        iterations(e, f, id, "__pli_x", "__pli_y", false);
+    } else {
+        // First and last those whose neighbours are in other blocks.
+        pli_emit_printf(e,
+                        " const long __pli_u%d = __pli_s%d + %lldL, __pli_w%d = __pli_e%d - %lldL,"
+                        " __pli_p%d = __pli_u%d > __pli_y%d ? __pli_y%d : __pli_u%d < __pli_x%d ?"
+                        " __pli_x%d : __pli_u%d, __pli_q%d = __pli_w%d > __pli_y%d ? __pli_y%d :"
+                        " __pli_w%d < __pli_p%d ? __pli_p%d : __pli_w%d;",
+                        id, id, (long long)-before, id, id, (long long)behind, id, id, id, id, id,
+                        id, id, id, id, id, id, id, id, id, id, id);
+        pli_emit_printf(e,
+                        " for (int __pli_z%d = 0; __pli_z%d < 2; __pli_z%d++) {"
+                        " const long __pli_j%d = __pli_z%d ? __pli_q%d : __pli_x%d,"
+                        " __pli_k%d = __pli_z%d ? __pli_y%d : __pli_p%d;",
+                        id, id, id, id, id, id, id, id, id, id, id);
+        iterations(e, f, id, "__pli_j", "__pli_k", false);
+        pli_emit_printf(e, " if (__pli_z%d == 0) {", id);
+        iterations(e, f, id, "__pli_p", "__pli_q", true);
+        pli_emit_puts(e, " } }");
+    }
+    pli_emit_puts(e, " }");
 }
 
 // Iterations are counted from where an array could start: __pli_sh before the first.
@@ -224,6 +364,7 @@ static void local_loop(struct emitter *e, struct forall *f, int id)
     e->in_expr--;
     pli_emit_puts(e, f->limit_op == P_LE ? " + 1;" : ";");
     map_arrays(e, f, id);
+    map_near(e, f, id);
     pli_emit_puts(e, " pli_upc_forall_depth = 1;");
     if (f->unit == 1) {
         cyclic_loop(e, f, id);

@@ -41,6 +41,7 @@ struct parser {
     struct attrs attrs; // collected since the owner last cleared it
     int n_loop, n_switch;
     int n_opaque; // calls and writes through private pointers seen so far
+    int n_order;  // strict accesses, fences, and writes through pointers-to-shared seen so far
     bool has_forall_break;
     bool has_main;
     struct type *main_type; // of its definition, or a declaration alone

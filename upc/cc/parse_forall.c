@@ -195,7 +195,59 @@ static bool is_undivided(const struct sym *base)
            !pli_layout_elems(t->base).threads;
 }
 
-static void collect_local(struct parser *p, struct forall *f, size_t from)
+// i + 1, i - 2: how far from the counter
+static bool is_shifted(const struct node *n, const struct sym *var, int64_t *shift)
+{
+    n = bare(n);
+    bool is_sum = n->kind == N_BINARY && (n->op == '+' || n->op == '-');
+    if (!is_sum || !is_var(n->a, var) || pli_type_is_unsigned(var->type) ||
+        !pli_constant_eval(n->b, shift) || *shift <= 0 || *shift > 1024) {
+        return false;
+    }
+    *shift = n->op == '-' ? -*shift : *shift;
+    return true;
+}
+
+static bool has_word(const struct parser *p, const struct forall *f, int word)
+{
+    size_t i = f->body0;
+    while (i < f->body1 && p->u->toks[i].op != word) {
+        i++;
+    }
+    return i < f->body1;
+}
+
+static bool has_loop(const struct parser *p, const struct forall *f)
+{
+    return has_word(p, f, KW_FOR) || has_word(p, f, KW_WHILE);
+}
+
+// Neighbours of private elements. Rows pay where a loop goes along them.
+static void collect_near(struct parser *p, struct forall *f, struct node *n, bool is_ordered)
+{
+    enum { ROW_MOST = 65536 }; // bytes that are fetched at once
+    struct sym *base = base_of(n->a);
+    int64_t shift;
+    int max = (int)(sizeof f->near / sizeof f->near[0]);
+    if (base == NULL || f->n_near == max || base->tok >= f->body0 || base->type->kind != TY_ARRAY ||
+        !is_shifted(n->b, f->var, &shift) || unit_of(base) == 0 ||
+        (pli_type_ultimate(base->type)->quals & (Q_VOLATILE | Q_ATOMIC | Q_STRICT)) != 0) {
+        return;
+    }
+    bool is_row = pli_layout_elems(base->type->base).n > 1;
+    struct size bytes = pli_layout_size(base->type->base);
+    if (is_row ? !has_loop(p, f) : unit_of(base) != f->unit || f->unit == 1) {
+        return;
+    }
+    f->near[f->n_near].node = n;
+    f->near[f->n_near].shift = shift;
+    f->near[f->n_near].is_row = is_row;
+    f->near[f->n_near++].is_copied = is_row && !is_ordered && !f->is_opaque &&
+                                     base->mod_at < f->body0 && bytes.known && !bytes.threads &&
+                                     bytes.n <= ROW_MOST && !has_word(p, f, KW_ASM);
+}
+
+static void collect_local(struct parser *p, struct forall *f, size_t from, bool is_ordered)
 {
     for (size_t i = from; i < p->n_seen; i++) {
         struct node *n = p->seen_index[i];
@@ -208,6 +260,8 @@ static void collect_local(struct parser *p, struct forall *f, size_t from)
         n->own_index = is_undivided(base);
         if (n->own_index || (is_var(n->b, f->var) && unit_of(base) == f->unit)) {
             f->index[f->n_index++] = n;
+        } else if (f->base == NULL || f->base->type->kind != TY_PTR) {
+            collect_near(p, f, n, is_ordered);
         }
     }
 }
@@ -253,7 +307,7 @@ static void body(struct parser *p, struct forall *f)
     struct forall *outer = p->forall;
     int loops = p->n_loop, switches = p->n_switch, labels = p->n_label, statics = p->n_static;
     size_t seen = p->n_seen;
-    int opaque = p->n_opaque;
+    int opaque = p->n_opaque, order = p->n_order;
     bool broke = p->has_forall_break;
     p->forall = f;
     f->outer = outer;
@@ -275,7 +329,7 @@ static void body(struct parser *p, struct forall *f)
         (f->var != NULL && f->var->mod_at >= f->body0)) {
         f->var = NULL;
     } else if (f->var != NULL) {
-        collect_local(p, f, seen);
+        collect_local(p, f, seen, p->n_order != order);
     }
     if (outer == NULL) {
         p->n_seen = 0;

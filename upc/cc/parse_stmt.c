@@ -176,6 +176,7 @@ static void sync_stmt(struct parser *p)
                            (int)p->u->toks[t0].len, p->u->toks[t0].text);
         }
     }
+    p->n_order++;
     pli_parse_expect(p, ';', "';'");
     pli_parse_edit(p, EDIT_SYNC, t0, p->at)->node = n;
 }

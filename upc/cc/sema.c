@@ -56,6 +56,7 @@ struct node *pli_sema_rvalue(struct parser *p, struct node *n)
     if ((t->quals & Q_SHARED) != 0) {
         struct node *r = wrap(p, N_LOAD, n, pli_type_strip(p->u, t, ~0u));
         r->is_strict = is_strict(p, t);
+        p->n_order += r->is_strict;
         r->upc = true;
         r->dyn = true;
         if (!pli_type_is_complete(t) && t->kind != TY_VOID) {
@@ -242,13 +243,25 @@ static void write_sym(const struct parser *p, struct sym *s)
     s->is_addressed |= is_outer;
 }
 
+// The shared array or object that a shared lvalue is part of; NULL: what a pointer points to.
+static struct sym *shared_root(const struct node *n)
+{
+    while (n->kind == N_PAREN || n->kind == N_MEMBER || n->kind == N_INDEX || n->kind == N_RVALUE ||
+           n->kind == N_DECAY) {
+        n = n->a;
+    }
+    return n->kind == N_IDENT && pli_type_is_shared(n->type) ? n->sym : NULL;
+}
+
 void pli_sema_note_write(struct parser *p, struct node *a)
 {
-    struct sym *s = root_sym(a);
+    struct sym *s = pli_type_is_shared(a->type) ? shared_root(a) : root_sym(a);
     if (s != NULL) {
         write_sym(p, s);
     } else if (!pli_type_is_shared(a->type)) {
         p->n_opaque++;
+    } else {
+        p->n_order++;
     }
 }
 
@@ -286,6 +299,7 @@ struct node *pli_sema_incdec(struct parser *p, struct node *a, int op, bool pref
     }
     if ((a->type->quals & Q_SHARED) != 0) {
         n->is_strict = is_strict(p, a->type);
+        p->n_order += n->is_strict;
         n->upc = true;
     }
     return n;

@@ -355,3 +355,69 @@ int main(void)
     CHECK(all == 48);
     return t_done();
 }
+//--- neighbours
+// Elements and rows that are a fixed number of iterations away; those of other hosts come as whole rows.
+#include "t.h"
+enum { N = 40, R = 5, B = 7 };
+shared [N * R] double u[THREADS * R][N], v[THREADS * R][N];
+shared [N] int c[THREADS * R][N], d[THREADS * R][N];
+shared [B] long x[B * THREADS], y[B * THREADS];
+shared [B] struct {
+    int a;
+    long b[2];
+} s[B * THREADS];
+int main(void)
+{
+    int rows = THREADS * R;
+    upc_forall (int i = 0; i < rows; i++; &u[i][0])
+        for (int j = 0; j < N; j++) u[i][j] = i * 100 + j;
+    upc_forall (int i = 0; i < rows; i++; &c[i][0])
+        for (int j = 0; j < N; j++) c[i][j] = i * 100 + j;
+    upc_forall (int i = 0; i < B * THREADS; i++; &x[i]) {
+        x[i] = i * i;
+        s[i].a = i;
+        s[i].b[1] = -i;
+    }
+    upc_barrier;
+    upc_forall (int i = 0; i < rows; i++; &v[i][0])
+        for (int j = 0; j < N; j++) {
+            double t = 0;
+            if (i > 0) t += u[i - 1][j];
+            if (i < rows - 1) t += 3 * u[i + 1][j];
+            v[i][j] = t + u[i][j];
+        }
+    upc_forall (int i = 1; i < rows - 1; i++; &d[i][0])
+        for (int j = 1; j < N - 1; j++) d[i][j] = c[i - 1][j] + c[i + 1][j] + c[i][j - 1] + c[i][j + 1];
+    upc_forall (int i = 0; i < B * THREADS - 1; i++; &y[i])
+        y[i] = x[i + 1] - (i > 1 ? x[i - 2] : 0) + s[i + 1].a + s[i + 1].b[1] * 2;
+    upc_barrier;
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < N; j++) {
+            double t = i * 100 + j + (i > 0 ? (i - 1) * 100 + j : 0) + (i < rows - 1 ? 3 * ((i + 1) * 100 + j) : 0);
+            CHECK(v[i][j] == t);
+            if (i > 0 && i < rows - 1 && j > 0 && j < N - 1) CHECK(d[i][j] == 4 * (i * 100 + j));
+        }
+    for (long i = 0; i < B * THREADS - 1; i++)
+        CHECK(y[i] == (i + 1) * (i + 1) - (i > 1 ? (i - 2) * (i - 2) : 0) + i + 1 - 2 * (i + 1));
+    upc_barrier;
+    // The array of the neighbour is written in the body, by name, through a pointer, or by a strict access.
+    upc_forall (int i = 1; i < rows; i++; &c[i][0])
+        for (int j = 0; j < N; j++) {
+            c[i][j] = c[i][j];
+            d[i][j] = c[i - 1][j];
+        }
+    upc_barrier;
+    for (int i = 1; i < rows; i++)
+        for (int j = 0; j < N; j++) CHECK(d[i][j] == (i - 1) * 100 + j);
+    upc_barrier;
+    upc_forall (int i = 1; i < 2; i++; &c[i][0]) {
+        shared [N] int *p = &c[i - 1][0];
+        for (int j = 0; j < N; j++) {
+            p[j] = -j;
+            d[i][j] = c[i - 1][j];
+        }
+    }
+    upc_barrier;
+    for (int j = 0; j < N; j++) CHECK(d[1][j] == -j);
+    return t_done();
+}

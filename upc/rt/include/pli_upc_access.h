@@ -52,6 +52,23 @@ static inline void *pli_upc_here(pli_upc_pts p, __SIZE_TYPE__ size)
     return pli_upc_seg[pli_upc_mythread] + pli_upc_addrfield(p) - pli_upc_phaseof(p) * size;
 }
 
+// Row i of an array of n rows, each of which lies within a block. copy: where a far one is fetched
+// to; null: far ones are null. A row that the array does not have is never used.
+static inline void *pli_upc_row(pli_upc_pts array, long i, long n, long row, long block,
+                                __SIZE_TYPE__ size, void *copy)
+{
+    if (i < 0 || i >= n) {
+        return pli_upc_seg[pli_upc_mythread];
+    }
+    pli_upc_pts p = pli_upc_index(array, i * row, block, size);
+    void *at = (pli_upc_near)(p);
+    if (__builtin_expect(at == 0, 0) && copy != 0) {
+        pli_upc_get(copy, p, (__SIZE_TYPE__)row * size);
+        at = copy;
+    }
+    return at;
+}
+
 #ifdef __SANITIZE_THREAD__
 // The thread sanitizer knows no fences; a word that all of them pass tells it as much.
 __attribute__((weak)) int pli_upc_order_word;
