@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A filter for system calls, as a container or the program itself may install one.
-#ifndef T_FILTER_H
-#define T_FILTER_H
+#ifndef PLI_TESTS_T_FILTER_H
+#define PLI_TESTS_T_FILTER_H
 
 #include <errno.h>
 #include <linux/filter.h>

@@ -10,8 +10,9 @@
 
 enum { PLI_HANDSHAKE_SECRET = 32 };
 
-// Where the listener is, as each end sees it: the caller by the address that it called, the listener
-// by the one that the connection came to. Where these differ a third process passes all on.
+// Where the listener is, as each end sees it: the caller by the address that it called, the
+// listener by the one that the connection came to. Where these differ a third process passes all
+// on.
 struct pli_handshake_place {
     unsigned char address[16]; // of IPv4 in the form that IPv6 has for it; zero: no network
     uint16_t port;

@@ -6,9 +6,10 @@
 //     listener  reply  a random number of its own, and the keyed hash of both: it knows the secret
 //     caller    join   both indices, and the keyed hash of that and both numbers: so does it
 //
-// Both hashes are also over the address and port at which the listener was called. The secret itself never travels, and neither hash is of use in another conversation. After its
-// join the caller may send frames at once; where the join asks for it, as records under keys that
-// both have made of the secret and of all that was said.
+// Both hashes are also over the address and port at which the listener was called. The secret
+// itself never travels, and neither hash is of use in another conversation. After its join the
+// caller may send frames at once; where the join asks for it, as records under keys that both have
+// made of the secret and of all that was said.
 #ifndef PLI_BOOT_HANDSHAKE_WIRE_H
 #define PLI_BOOT_HANDSHAKE_WIRE_H
 
