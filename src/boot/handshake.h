@@ -10,14 +10,26 @@
 
 enum { PLI_HANDSHAKE_SECRET = 32 };
 
+// Where the listener is, as each end sees it: the caller by the address that it called, the
+// listener by the one that the connection came to. Where these differ a third process passes all
+// on.
+struct pli_handshake_place {
+    unsigned char address[16]; // of IPv4 in the form that IPv6 has for it; zero: no network
+    uint16_t port;
+};
+void pli_handshake_place_called(int fd, struct pli_handshake_place *out);
+void pli_handshake_place_here(int fd, struct pli_handshake_place *out);
+
 // The caller: begin; fails when the system has no random numbers.
 enum pli_err pli_handshake_open(struct pli_handshake_open *out);
 // The caller: is this the listener of our job? Says why not.
 enum pli_err pli_handshake_check_reply(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                                       const struct pli_handshake_place *place,
                                        const struct pli_handshake_open *open,
                                        const struct pli_handshake_reply *reply);
 // The calling side: both indices are filled in, the hash is added.
 void pli_handshake_join(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                        const struct pli_handshake_place *place,
                         const struct pli_handshake_open *open,
                         const struct pli_handshake_reply *reply, struct pli_handshake_join *join);
 
@@ -33,10 +45,12 @@ void pli_handshake_make_keys(const unsigned char secret[PLI_HANDSHAKE_SECRET],
 
 // The listener: answer. Says what is wrong with the opening.
 enum pli_err pli_handshake_reply(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                                 const struct pli_handshake_place *place,
                                  const struct pli_handshake_open *open,
                                  struct pli_handshake_reply *out);
 // The listener: does the caller know the secret?
 bool pli_handshake_check_join(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                              const struct pli_handshake_place *place,
                               const struct pli_handshake_open *open,
                               const struct pli_handshake_reply *reply,
                               const struct pli_handshake_join *join);

@@ -116,7 +116,9 @@ static enum pli_err answer(struct pli_handshake_accept *s, const unsigned char *
 {
     // The answer fits an empty socket, or the caller is no good. A caller of another version gets
     // it too, without a hash, so that he can say so.
-    enum pli_err err = pli_handshake_reply(secret, &s->open, &s->reply);
+    struct pli_handshake_place here;
+    pli_handshake_place_here(s->fd, &here);
+    enum pli_err err = pli_handshake_reply(secret, &here, &s->open, &s->reply);
     pli_fail_take(NULL);
     ssize_t n = send(s->fd, &s->reply, sizeof s->reply, MSG_DONTWAIT | MSG_NOSIGNAL);
     s->is_asked = true;
@@ -130,7 +132,9 @@ enum pli_err pli_handshake_accept_step(struct pli_handshake_accept *s, const uns
         return err == PLI_OK ? answer(s, secret) : err;
     }
     enum pli_err err = hear(s, &s->join, sizeof s->join);
-    if (err == PLI_OK && !pli_handshake_check_join(secret, &s->open, &s->reply, &s->join)) {
+    struct pli_handshake_place here;
+    pli_handshake_place_here(s->fd, &here);
+    if (err == PLI_OK && !pli_handshake_check_join(secret, &here, &s->open, &s->reply, &s->join)) {
         err = PLI_ERR_OTHER;
     }
     return err;

@@ -6,9 +6,10 @@
 //     listener  reply  a random number of its own, and the keyed hash of both: it knows the secret
 //     caller    join   both indices, and the keyed hash of that and both numbers: so does it
 //
-// The secret itself never travels, and neither hash is of use in another conversation. After its
-// join the caller may send frames at once; where the join asks for it, as records under keys that
-// both have made of the secret and of all that was said.
+// Both hashes are also over the address and port at which the listener was called. The secret
+// itself never travels, and neither hash is of use in another conversation. After its join the
+// caller may send frames at once; where the join asks for it, as records under keys that both have
+// made of the secret and of all that was said.
 #ifndef PLI_BOOT_HANDSHAKE_WIRE_H
 #define PLI_BOOT_HANDSHAKE_WIRE_H
 
@@ -16,7 +17,7 @@
 
 enum {
     PLI_HANDSHAKE_MAGIC = 0x54494c50, // "PLIT" as it stands on the wire
-    PLI_HANDSHAKE_VERSION = 2,
+    PLI_HANDSHAKE_VERSION = 3,
     PLI_HANDSHAKE_ORDER =
         0x0102, // numbers are written as the machine has them: see boot/handshake.c
     PLI_HANDSHAKE_NONCE = 32,

@@ -49,18 +49,20 @@ static bool do_handshake(int fd, const struct pli_sock_conn *e)
     const unsigned char *secret = pli_sock.boot->node.header->secret;
     struct pli_handshake_open open;
     struct pli_handshake_reply reply;
+    struct pli_handshake_place there;
     struct pli_handshake_join join = { .from = pli_sock.boot->index,
                                        .to = e->who.proc,
                                        .lane = e->who.lane,
                                        .to_lane = e->who.to_lane,
                                        .is_again = 1 };
     const struct pli_sock_mark mark = { PLI_SOCK_MAGIC, pli_sock.boot->index, e->id };
+    pli_handshake_place_called(fd, &there);
     if (pli_handshake_open(&open) != PLI_OK || !send_all(fd, &open, sizeof open) ||
         !take_all(fd, &reply, sizeof reply) ||
-        pli_handshake_check_reply(secret, &open, &reply) != PLI_OK) {
+        pli_handshake_check_reply(secret, &there, &open, &reply) != PLI_OK) {
         return false;
     }
-    pli_handshake_join(secret, &open, &reply, &join);
+    pli_handshake_join(secret, &there, &open, &reply, &join);
     return send_all(fd, &join, sizeof join) && send_all(fd, &mark, sizeof mark);
 }
 

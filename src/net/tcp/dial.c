@@ -285,7 +285,9 @@ static bool has_ended(int fd)
 // The reply is complete: judge it and join. NULL: done.
 static const char *join(struct pli_dial *d)
 {
-    if (pli_handshake_check_reply(d->call.secret, &d->open, &d->reply) != PLI_OK) {
+    struct pli_handshake_place there;
+    pli_handshake_place_called(d->fd, &there);
+    if (pli_handshake_check_reply(d->call.secret, &there, &d->open, &d->reply) != PLI_OK) {
         return pli_fail_take(NULL);
     }
     if (has_ended(d->fd)) { // what is sent now would be lost
@@ -297,7 +299,7 @@ static const char *join(struct pli_dial *d)
                                     .lane = d->call.lane,
                                     .to_lane = d->call.to_lane,
                                     .protect = pli_secure_level() };
-    pli_handshake_join(d->call.secret, &d->open, &d->reply, &j);
+    pli_handshake_join(d->call.secret, &there, &d->open, &d->reply, &j);
     if (send(d->fd, &j, sizeof j, MSG_NOSIGNAL) != (ssize_t)sizeof j) {
         return "it does not take the greeting";
     }

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lock keeps threads apart, whichever owns it: alone, taken away while its owner is inside, in
-// the middle of entering, or gone, and after it had all the owners it can have.
+// the middle of entering, or gone, and after it had all the owners it can have. A program that
+// forbids itself what the lock needs, once it is in use, ends with a sentence.
 #include "base/lock.h"
+
+#include "base/cpu.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "t.h"
+#include "t_filter.h"
 
 enum { THREADS = 4, ROUNDS = 300, ALONE = 400, TOGETHER = 300 };
 
@@ -100,6 +109,51 @@ static void gone(void)
     T_EQ(g.n_wrong, 0);
 }
 
+// In a child: own a lock, forbid membarrier, and have another thread want the lock.
+static _Noreturn void lose_barrier(int said)
+{
+    static struct guarded g;
+    pthread_t id;
+    struct rlimit none = { 0, 0 };
+    setrlimit(RLIMIT_CORE, &none);
+    signal(SIGABRT, SIG_DFL);
+    dup2(said, STDERR_FILENO);
+    own(&g);
+    if (atomic_load(&g.lock.owner[atomic_load(&g.lock.turn)].who) == 0 || !t_filter_membarrier()) {
+        _exit(77); // the kernel has no membarrier, or no filters
+    }
+    if (pthread_create(&id, NULL, own, &g) == 0) {
+        pthread_join(id, NULL);
+    }
+    _exit(0);
+}
+
+static void refused(void)
+{
+    int fds[2], status = -1;
+    char text[2000] = "";
+    T_MUST(pipe(fds) == 0);
+    pid_t pid = fork();
+    T_MUST(pid >= 0);
+    if (pid == 0) {
+        lose_barrier(fds[1]);
+    }
+    close(fds[1]);
+    size_t len = 0;
+    for (ssize_t n; (n = read(fds[0], text + len, sizeof text - 1 - len)) > 0;) {
+        len += (size_t)n;
+    }
+    close(fds[0]);
+    T_MUST(waitpid(pid, &status, 0) == pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        printf("a lock without owners, or no filters: not tried\n");
+        return;
+    }
+    T_OK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    T_OK(strstr(text, "membarrier, which MPI was allowed when it began, is refused now") != NULL);
+    T_OK(strstr(text, "install a filter of system calls before MPI_Init") != NULL);
+}
+
 int main(void)
 {
     pthread_t id[THREADS];
@@ -121,5 +175,8 @@ int main(void)
         free(shared[r]);
     }
     gone();
+#if !PLI_IS_TSAN
+    refused();
+#endif
     return t_status();
 }

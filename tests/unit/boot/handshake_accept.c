@@ -13,6 +13,8 @@
 static const unsigned char secret[PLI_HANDSHAKE_SECRET] = { 1, 2, 3 },
                            other[PLI_HANDSHAKE_SECRET] = { 9 };
 
+static const struct pli_handshake_place nowhere; // no network
+
 struct talk {
     int caller;
     struct pli_handshake_accept who;
@@ -54,9 +56,9 @@ static enum pli_err greet(struct talk *t, const unsigned char *key, size_t piece
         return err;
     }
     T_MUST(recv(t->caller, &t->reply, sizeof t->reply, MSG_WAITALL) == sizeof t->reply);
-    T_EQ(pli_handshake_check_reply(key, &t->open, &t->reply) == PLI_OK, key == secret);
+    T_EQ(pli_handshake_check_reply(key, &nowhere, &t->open, &t->reply) == PLI_OK, key == secret);
     struct pli_handshake_join join = { .from = 3, .to = 5, .lane = 1, .to_lane = 2 };
-    pli_handshake_join(key, &t->open, &t->reply, &join);
+    pli_handshake_join(key, &nowhere, &t->open, &t->reply, &join);
     return say(t, &join, sizeof join, piece);
 }
 

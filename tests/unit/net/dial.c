@@ -15,7 +15,7 @@
 static const unsigned char secret[PLI_HANDSHAKE_SECRET] = "the secret of this job, 32 bytes";
 static const unsigned char other[PLI_HANDSHAKE_SECRET] = "some secret of another, 32 bytes";
 
-enum how { GOOD, SILENT, HANGS_UP, STRANGER, NONSENSE };
+enum how { GOOD, SILENT, HANGS_UP, STRANGER, NONSENSE, PASSES_ON };
 
 static int listen_on(int family, uint16_t *port)
 {
@@ -71,14 +71,19 @@ static void serve(struct host *h)
             T_OK(send(h->fd, page, sizeof page, MSG_NOSIGNAL) > 0);
         }
     }
-    if (h->how != GOOD && h->how != STRANGER) {
+    if (h->how != GOOD && h->how != STRANGER && h->how != PASSES_ON) {
         return;
     }
     if (h->n_open < sizeof h->open) {
         ssize_t n = recv(h->fd, (char *)&h->open + h->n_open, sizeof h->open - h->n_open, 0);
         h->n_open += n > 0 ? (size_t)n : 0;
         if (h->n_open == sizeof h->open) {
-            T_EQ(pli_handshake_reply(h->how == GOOD ? secret : other, &h->open, &h->reply), PLI_OK);
+            struct pli_handshake_place here;
+            pli_handshake_place_here(h->fd, &here);
+            here.port ^= (uint16_t)(h->how == PASSES_ON);
+            T_EQ(pli_handshake_reply(h->how == STRANGER ? other : secret, &here, &h->open,
+                                     &h->reply),
+                 PLI_OK);
             // In two pieces.
             T_OK(send(h->fd, &h->reply, 5, MSG_NOSIGNAL) == 5);
             T_OK(send(h->fd, (char *)&h->reply + 5, sizeof h->reply - 5, MSG_NOSIGNAL) > 0);
@@ -86,8 +91,10 @@ static void serve(struct host *h)
     } else if (h->n_join < sizeof h->join) {
         ssize_t n = recv(h->fd, (char *)&h->join + h->n_join, sizeof h->join - h->n_join, 0);
         h->n_join += n > 0 ? (size_t)n : 0;
+        struct pli_handshake_place here;
+        pli_handshake_place_here(h->fd, &here);
         h->is_joined = h->n_join == sizeof h->join &&
-                       pli_handshake_check_join(secret, &h->open, &h->reply, &h->join);
+                       pli_handshake_check_join(secret, &here, &h->open, &h->reply, &h->join);
     }
 }
 
@@ -210,6 +217,7 @@ int main(void)
     reaches(AF_INET, SILENT, "does not greet");
     reaches(AF_INET, HANGS_UP, "127.0.0.1");
     reaches(AF_INET, STRANGER, "another job");
+    reaches(AF_INET, PASSES_ON, "passes calls on to another address");
     reaches(AF_INET, NONSENSE, "not Pliant MPI");
     second();
     T_OK(pli_dial_tune(0, 6) != PLI_OK); // not a connection

@@ -7,29 +7,11 @@
 #include "boot/boot.h"
 #include "boot/node.h"
 #include "t.h"
+#include "t_filter.h"
 
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <mpi.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static bool forbid_membarrier(void)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = { .len = sizeof code / sizeof code[0], .filter = code };
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
 
 static int fences(int lane)
 {
@@ -40,7 +22,7 @@ static int fences(int lane)
 
 static void forbidden_before(void)
 {
-    T_MUST(forbid_membarrier());
+    T_MUST(t_filter_membarrier());
     MPI_Init(NULL, NULL);
     T_OK(pli_shm_must_fence);
     T_EQ(fences(0), 1); // its own: others write to it with fences
@@ -55,7 +37,7 @@ static void forbidden_later(void)
     if (!pli_shm_must_fence) { // this kernel has it
         T_EQ(fences(0), 0);
         T_OK(pli_shm_order());
-        T_MUST(forbid_membarrier());
+        T_MUST(t_filter_membarrier());
         T_OK(!pli_shm_order());
         T_OK(pli_shm_must_fence);
         T_EQ(fences(3), 1);
@@ -81,7 +63,7 @@ int main(void)
     pid_t pid = fork();
     int status = 0;
     if (pid == 0) {
-        _exit(forbid_membarrier() ? 0 : 77);
+        _exit(t_filter_membarrier() ? 0 : 77);
     }
     T_MUST(waitpid(pid, &status, 0) == pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
