@@ -66,6 +66,7 @@ CHOICE_HINT(read_ds_read, ds_read)
 CHOICE_HINT(read_ds_write, ds_write)
 CHOICE_HINT(read_map, map)
 CHOICE_HINT(read_lock, lock)
+CHOICE_HINT(read_shared_map, shared_map)
 
 static bool read_nodes(struct pli_file_hints *h, const char *value)
 {
@@ -94,6 +95,7 @@ static const struct hint hints[] = {
     { "romio_ds_write", "automatic", read_ds_write },
     { "pliant_map", "automatic", read_map },
     { "pliant_lock", "automatic", read_lock },
+    { "pliant_shared_map", "automatic", read_shared_map },
     { "collective_buffering", NULL, read_collective },
     { "cb_nodes", NULL, read_nodes },
     { "striping_unit", NULL, read_stripe },
