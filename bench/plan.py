@@ -180,6 +180,7 @@ IO_LINES = [
     *[(f"array_{way}", n, f"{way} a {n}-D array by blocks", 1.0) for n in (2, 3)
       for way in ("write", "read")],
     ("log", 200, "log of 200 B lines with the shared pointer", 5.0),
+    ("log_mapped", 200, "log of 200 B lines, by a mapping", 5.0),
 ]
 
 

@@ -151,6 +151,7 @@ def file_charts(results, who):
                 ("array_write", 3, "GB/s", "3-D array by blocks, writing"),
                 ("array_read", 3, "GB/s", "3-D array by blocks, reading"),
                 ("log", 200, "M/s", "Lines of a log with the shared pointer"),
+                ("log_mapped", 200, "M/s", "Lines of a log by a mapping (a hint)"),
                 ("open", 0, "µs", "Opening and closing a file (lower is better)")):
             out.append(chart(results, f"io_{name}", who, unit, f"{words}, {place}", axis="ranks",
                              over=rf"size={size} place={place} ranks=(\d+) "))

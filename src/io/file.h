@@ -16,6 +16,7 @@
 
 struct pli_comm;
 struct pli_errhandler;
+struct pli_file_window;
 struct pli_file_worker;
 struct pli_info;
 struct pli_request;
@@ -40,6 +41,7 @@ struct pli_file {
     struct pli_obj obj;
     struct pli_comm *comm; // the file's alone
     struct pli_file_shared pointer;
+    struct pli_file_window *window; // see file_shared_map.h; NULL: none is to be had
     char *name;
     int fd;
     int amode;

@@ -7,6 +7,7 @@
 #include "io/file_block.h"
 #include "io/file_datarep.h"
 #include "io/file_map.h"
+#include "io/file_shared_map.h"
 #include "io/file_sys.h"
 #include "obj/cursor.h"
 #include "obj/type_plan.h"
@@ -420,7 +421,7 @@ static enum pli_err reserve(const struct pli_file_access *a, MPI_Offset lo, MPI_
                                                    : PLI_OK;
 }
 
-enum pli_err pli_file_access_run(struct pli_file_access *a)
+static enum pli_err run_locked(struct pli_file_access *a)
 {
     struct pli_file *f = a->file;
     bool is_sieve = a->is_write && f->hints.ds_write == PLI_FILE_ENABLE;
@@ -439,6 +440,16 @@ enum pli_err pli_file_access_run(struct pli_file_access *a)
         err = err == PLI_OK ? run(a) : err;
         unlock(f, lo, hi);
     }
+    return err;
+}
+
+enum pli_err pli_file_access_run(struct pli_file_access *a)
+{
+    if (pli_file_shared_map_write(a)) {
+        return PLI_OK;
+    }
+    enum pli_err err = run_locked(a);
+    pli_file_shared_map_note(a->file, a);
     return err;
 }
 

@@ -17,6 +17,7 @@ struct pli_file;
 struct pli_file_access {
     struct pli_file *file;
     bool is_write;
+    bool is_shared; // its place is that of the shared pointer
     MPI_Offset pos; // in the view, in bytes
     size_t len;     // bytes in the file
     size_t

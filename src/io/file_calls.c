@@ -59,6 +59,7 @@ static enum pli_err find_place(const struct call *c, struct pli_file_access *a, 
         pthread_mutex_unlock(&f->lock);
         return err;
     case SHARED:
+        a->is_shared = true;
         err = err == PLI_OK ? pli_file_shared_advance(f, n, &at) : err;
         break;
     case ORDERED: { // the others count on this member, whatever is wrong here

@@ -12,6 +12,7 @@
 #include "io/file_block.h"
 #include "io/file_map.h"
 #include "io/file_plan.h"
+#include "io/file_shared_map.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
 #include "msg/request.h"
@@ -747,7 +748,9 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
     } else if (is_alone && !o.are_done) {
         err = pli_file_agree(a->file, o.is_done ? PLI_OK : pli_file_access_run(a));
     } else if (!is_alone) {
-        err = pli_file_agree(a->file, run_together(&o));
+        err = run_together(&o);
+        pli_file_shared_map_note(a->file, a);
+        err = pli_file_agree(a->file, err);
     }
     free(o.wants);
     return pli_file_settle(a->file, err);

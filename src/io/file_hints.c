@@ -67,6 +67,7 @@ CHOICE_HINT(read_ds_read, ds_read)
 CHOICE_HINT(read_ds_write, ds_write)
 CHOICE_HINT(read_map, map)
 CHOICE_HINT(read_lock, lock)
+CHOICE_HINT(read_shared_map, shared_map)
 
 static bool read_nodes(struct pli_file_hints *h, const char *value)
 {
@@ -95,6 +96,7 @@ static const struct hint hints[] = {
     { "romio_ds_write", "automatic", read_ds_write, 0 },
     { "pliant_map", "automatic", read_map, 0 },
     { "pliant_lock", "automatic", read_lock, 0 },
+    { "pliant_shared_map", "automatic", read_shared_map, 0 },
     { "collective_buffering", NULL, read_collective, 0 },
     { "cb_nodes", NULL, read_nodes, 0 },
     { "striping_unit", NULL, read_stripe, 0 },

@@ -86,11 +86,17 @@ static bool may_map(const struct pli_file *f)
     return f->is_local && f->can_read && f->hints.map != PLI_FILE_DISABLE;
 }
 
+bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                            struct pli_file_map *out)
+{
+    return may_map(f) && map(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
+}
+
 bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                        struct pli_file_map *out)
 {
     return may_map(f) && fallocate(f->fd, 0, lo, hi - lo) == 0 &&
-           map(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
+           pli_file_map_open_made(f, lo, hi, out);
 }
 
 bool pli_file_map_open_read(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,

@@ -27,6 +27,9 @@ bool pli_file_map_is_nfs_folder(const char *name);
 // had, and the caller writes in another way, which tells why. Context: any thread.
 bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                        struct pli_file_map *out);
+// The same where the file has space.
+bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                            struct pli_file_map *out);
 // The same for reading, of a range that the file has as a whole.
 bool pli_file_map_open_read(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out);

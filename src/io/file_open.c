@@ -10,6 +10,7 @@
 #include "io/file_map.h"
 #include "io/file_query.h"
 #include "io/file_shared.h"
+#include "io/file_shared_map.h"
 #include "io/file_sys.h"
 #include "io/file_uring.h"
 #include "msg/process.h"
@@ -110,7 +111,8 @@ static enum pli_err open_one(struct pli_file *f, int flags)
 // What rank 0 tells when it has made and opened the file.
 struct opened {
     struct pli_file_word word;
-    int64_t err, buffer, nodes, n_core; // hints of rank 0 count, so that all choose alike
+    int64_t err, buffer, nodes, n_core,
+        has_shared_map; // hints of rank 0 count, so that all choose alike
 };
 
 // Rank 0 makes the file, so that one of all does.
@@ -123,7 +125,9 @@ static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct
                             .buffer = f->hints.buffer,
                             .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
                             .n_core = sysconf(_SC_NPROCESSORS_ONLN) };
-    out->word = err == PLI_OK ? pli_file_shared_offer(f, comm) : out->word;
+    out->word =
+        err == PLI_OK ? pli_file_shared_offer(f, comm, pli_file_shared_map_len(f)) : out->word;
+    out->has_shared_map = err == PLI_OK && pli_file_shared_map_offer(f);
     return err;
 }
 
@@ -161,6 +165,9 @@ static enum pli_err open_all(struct pli_file *f, struct pli_comm *comm, uint64_t
     }
     enum pli_err pointer = pli_file_shared_create(f, comm, first.word);
     err = err == PLI_OK ? pointer : err;
+    if (err == PLI_OK && first.has_shared_map != 0) {
+        err = pli_file_shared_map_open(f);
+    }
     err = err == PLI_OK ? pli_file_coll_begin(f, (int)first.n_core) : err;
     return pli_file_agree_on(comm, err);
 }
@@ -169,6 +176,7 @@ static void destroy(struct pli_file *f)
 {
     pli_file_async_end(f);
     pli_file_coll_end(f);
+    pli_file_shared_map_close(f);
     pli_file_shared_destroy(f);
     pli_comm_release(f->comm);
     pli_file_view_release(&f->view);
@@ -314,6 +322,13 @@ enum pli_err pli_file_open_close(struct pli_file *f)
     err = forgive_deaths(pli_file_settle(f, err));
     if (err != PLI_OK) {
         return err;
+    }
+    if (f->window != NULL) {
+        err = forgive_deaths(pli_file_agree(f, pli_file_shared_map_trim(f, true)));
+        err = forgive_deaths(pli_file_settle(f, err));
+        if (err != PLI_OK) {
+            return err;
+        }
     }
     // After an error the handle stays, with its error handler, until it is closed once more.
     err = f->fd >= 0 ? forgive_deaths(close_all(f)) : PLI_OK;

@@ -7,6 +7,7 @@
 #include "io/file_access.h"
 #include "io/file_async.h"
 #include "io/file_datarep.h"
+#include "io/file_shared_map.h"
 #include "io/file_sys.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
@@ -59,6 +60,9 @@ enum pli_err pli_file_set_size(struct pli_file *f, MPI_Offset size)
     if (rc != 0) {
         err = pli_file_sys_fail(errno, "set the size of", f->name, 0, -1);
     }
+    if (err == PLI_OK) {
+        pli_file_shared_map_reset(f, size, true);
+    }
     return pli_file_agree(f, err);
 }
 
@@ -73,6 +77,9 @@ enum pli_err pli_file_preallocate(struct pli_file *f, MPI_Offset size)
         err =
             error == 0 ? PLI_OK : pli_file_sys_fail(error, "reserve", f->name, 0, (long long)size);
     }
+    if (err == PLI_OK) {
+        pli_file_shared_map_reset(f, size, false);
+    }
     return pli_file_agree(f, err);
 }
 
@@ -86,7 +93,7 @@ enum pli_err pli_file_get_size(struct pli_file *f, MPI_Offset *out)
     if (fstat(f->fd, &s) != 0) {
         return pli_file_sys_fail(errno, "look at", f->name, 0, -1);
     }
-    *out = s.st_size;
+    *out = pli_file_shared_map_size(f, s.st_size);
     return PLI_OK;
 }
 
@@ -129,6 +136,10 @@ enum pli_err pli_file_sync(struct pli_file *f)
 {
     enum pli_err err = pli_file_async_settle(f, "MPI_File_sync");
     int rc = 0;
+    if (f->window != NULL) {
+        err = pli_file_agree(f, err); // nobody writes
+        err = err == PLI_OK ? pli_file_shared_map_trim(f, false) : err;
+    }
     do {
         rc = err == PLI_OK && (f->amode & MPI_MODE_RDONLY) == 0 ? fsync(f->fd) : 0;
     } while (rc != 0 && errno == EINTR);

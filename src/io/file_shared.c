@@ -43,10 +43,11 @@ static bool is_reached(const struct pli_comm *comm)
     return true;
 }
 
-struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_comm *comm)
+struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_comm *comm,
+                                           size_t len)
 {
     struct pli_win_memory m;
-    if (!is_reached(comm) || !pli_win_memory_take(&m, sizeof(MPI_Offset))) {
+    if (!is_reached(comm) || !pli_win_memory_take(&m, len)) {
         return (struct pli_file_word){ .where = PLI_MEMORY_NONE };
     }
     f->pointer = (struct pli_file_shared){ .word = m.at, .memory = m.at, .where = (int)m.where };

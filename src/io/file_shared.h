@@ -7,6 +7,7 @@
 #include "base/err.h"
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct pli_comm;
@@ -18,8 +19,10 @@ struct pli_file_word {
     int64_t where; // 0: members are on several hosts
 };
 
-// Rank 0 makes the word, at 0, if all members can reach it as memory.
-struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_comm *comm);
+// Rank 0 makes the word, at 0, if all members can reach it as memory. It begins memory of len
+// bytes.
+struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_comm *comm,
+                                           size_t len);
 // The others find it; a window is made where it is not memory. Collective.
 enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,
                                     struct pli_file_word word);

@@ -26,9 +26,9 @@ def restarted(env, d):
     if reason:
         print("no checkpoints:", reason)
         return
-    for net, n in (({}, 3), ({"PLIANT_NET": "tcp"}, 2)):
+    for net, n, *how in (({}, 3), ({"PLIANT_NET": "tcp"}, 2), ({}, 4, "mapped")):
         name = os.path.join(d, f"data{n}")
-        p = start({**env, **net}, "--checkpoint-dir", f"{d}/ckpt{n}", "-n", n, PROBE, name, name + ".gate")
+        p = start({**env, **net}, "--checkpoint-dir", f"{d}/ckpt{n}", "-n", n, PROBE, name, name + ".gate", *how)
         text = wait_for(p, "step 5 ")
         for _ in range(2):
             r = Run("checkpoint", p.pid, tool=MPICTL)

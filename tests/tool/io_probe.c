@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that write a file in every way, step by step, until a test lets them end:
 //
-//     io_probe FILE GATE [state | leave]      ends when GATE is there; "step N" is printed
+//     io_probe FILE GATE [state | leave | mapped]      ends when GATE is there
 //
 // state: the number of the step is what a checkpoint holds. It is made while an access is under
 // way; the program that starts again opens the files, cuts off what was written later, and goes on.
 //
+// mapped: lines are stored in a mapping of FILE.log.
 // leave: all ranks but one end, because the world shrinks, and do not close the file.
 //
 // Each step appends a block of records interleaved by rank, half of it nonblocking, and one line of
@@ -88,11 +89,14 @@ static void give_state(int step)
     }
 }
 
-static MPI_File open_file(const char *name, MPI_Offset bytes)
+static MPI_File open_file(const char *name, int mode, MPI_Offset bytes)
 {
     MPI_File f;
-    must(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
-         "MPI_File_open", 0);
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "pliant_shared_map", "enable"); // where the mode allows it
+    must(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | mode, info, &f), "MPI_File_open", 0);
+    MPI_Info_free(&info);
     must(MPI_File_set_size(f, bytes), "MPI_File_set_size", 0);
     must(MPI_File_seek_shared(f, bytes, MPI_SEEK_SET), "MPI_File_seek_shared", 0);
     return f;
@@ -134,11 +138,14 @@ static void read_all(MPI_File f, int n_step)
 }
 
 // Every rank has one line of every step there.
-static void read_lines(MPI_File lines, int n_step)
+static void read_lines(const char *name, int n_step)
 {
+    MPI_File lines;
     char line[LINE];
     MPI_Offset bytes;
     int *next = calloc((size_t)size, sizeof *next);
+    must(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &lines),
+         "MPI_File_open", n_step);
     must(MPI_File_get_size(lines, &bytes), "MPI_File_get_size", n_step);
     check(bytes == (MPI_Offset)LINE * size * n_step, "the size of the log", n_step);
     for (int i = 0; i < size * n_step; i++) {
@@ -150,6 +157,7 @@ static void read_lines(MPI_File lines, int n_step)
         check(step == next[who]++, "the order of lines", i);
     }
     free(next);
+    must(MPI_File_close(&lines), "MPI_File_close", n_step);
 }
 
 static int leave(MPI_File f)
@@ -175,7 +183,7 @@ static int leave(MPI_File f)
 int main(int argc, char **argv)
 {
     char name[512];
-    int step = 0, is_over = 0;
+    int step = 0, is_over = 0, mode = MPI_MODE_RDWR;
     MPI_Datatype record, view;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -186,8 +194,11 @@ int main(int argc, char **argv)
         take_state(&step);
     }
     snprintf(name, sizeof name, "%.500s.log", argv[1]);
-    MPI_File f = open_file(argv[1], (MPI_Offset)step * 2 * BYTES * size);
-    MPI_File lines = open_file(name, (MPI_Offset)step * LINE * size);
+    if (argc == 4 && strcmp(argv[3], "mapped") == 0) {
+        mode = MPI_MODE_WRONLY;
+    }
+    MPI_File f = open_file(argv[1], MPI_MODE_RDWR, (MPI_Offset)step * 2 * BYTES * size);
+    MPI_File lines = open_file(name, mode, (MPI_Offset)step * LINE * size);
     if (argc == 4 && strcmp(argv[3], "leave") == 0) {
         return leave(f);
     }
@@ -210,7 +221,7 @@ int main(int argc, char **argv)
     must(MPI_File_sync(lines), "MPI_File_sync", step);
     MPI_Barrier(MPI_COMM_WORLD);
     read_all(f, step);
-    read_lines(lines, step);
+    read_lines(name, step);
     must(MPI_File_close(&lines), "MPI_File_close", step);
     must(MPI_File_close(&f), "MPI_File_close", step);
     if (rank == 0) {
