@@ -23,6 +23,11 @@ _Noreturn void pli_foreign_env_lacks(const char *function)
     end(function, " was called, which Pliant MPI does not have; the program ends");
 }
 
+_Noreturn void pli_foreign_env_end(const char *why)
+{
+    end(why, "");
+}
+
 _Noreturn void pli_foreign_env_full(void)
 {
     end("more than 4 GiB of MPI objects are alive, and its handles have no more numbers", "");

@@ -12,6 +12,8 @@ void pli_foreign_env_check(void);
 
 // Ends the program: it has called a function that is not there.
 _Noreturn void pli_foreign_env_lacks(const char *function);
+// Ends the program, with a sentence.
+_Noreturn void pli_foreign_env_end(const char *why);
 // Ends the program: there are more objects than the ABI has handles for.
 _Noreturn void pli_foreign_env_full(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations and error handlers of the program: they get no argument of their own, so the library
 // below calls them through the table that is set here.
-#include "foreign_calls.h"
+#include "foreign_cxx.h"
 
 // As src/obj/user_calls.h has it.
 struct pli_user_calls {
@@ -47,6 +47,11 @@ int pli_foreign_error_out(int code)
 static void call_op(MPI_User_function *fn, void *in, void *inout, int *len, MPI_Datatype *type)
 {
     F_Datatype theirs = pli_foreign_datatype_out(*type);
+    const struct pli_foreign_cxx *cxx = pli_foreign_cxx_of((pli_foreign_function *)fn);
+    if (cxx != NULL) {
+        pli_foreign_cxx_op(cxx, in, inout, len, &theirs);
+        return;
+    }
     ((F_User_function *)(void (*)(void))fn)(in, inout, len, &theirs);
 }
 
@@ -58,20 +63,25 @@ static void call_op_c(MPI_User_function_c *fn, void *in, void *inout, MPI_Count 
 }
 
 // The handler may change the code, which the failed call then returns.
-#define PLI_FOREIGN_RAISE(name, Name)                                                              \
+#define PLI_FOREIGN_RAISE(name, Name, cxx_call)                                                    \
     static void call_##name(MPI_##Name##_errhandler_function *fn, MPI_##Name *h, int *code)        \
     {                                                                                              \
         F_##Name theirs = pli_foreign_##name##_out(*h);                                            \
         int number = pli_foreign_error_out(*code), old = number;                                   \
-        ((F_##Name##_errhandler_function *)(void (*)(void))fn)(&theirs, &number);                  \
+        const struct pli_foreign_cxx *cxx = pli_foreign_cxx_of((pli_foreign_function *)fn);        \
+        if (cxx != NULL) {                                                                         \
+            cxx_call;                                                                              \
+        } else {                                                                                   \
+            ((F_##Name##_errhandler_function *)(void (*)(void))fn)(&theirs, &number);              \
+        }                                                                                          \
         if (number != old) {                                                                       \
             *code = number == 0 ? 0 : pli_foreign_error_in(number);                                \
         }                                                                                          \
     }
-PLI_FOREIGN_RAISE(comm, Comm)
-PLI_FOREIGN_RAISE(win, Win)
-PLI_FOREIGN_RAISE(file, File)
-PLI_FOREIGN_RAISE(session, Session)
+PLI_FOREIGN_RAISE(comm, Comm, pli_foreign_cxx_error(cxx, PLI_FOREIGN_ON_COMM, &theirs, &number))
+PLI_FOREIGN_RAISE(win, Win, pli_foreign_cxx_error(cxx, PLI_FOREIGN_ON_WIN, &theirs, &number))
+PLI_FOREIGN_RAISE(file, File, pli_foreign_cxx_error(cxx, PLI_FOREIGN_ON_FILE, &theirs, &number))
+PLI_FOREIGN_RAISE(session, Session, (void)0) // C++ has none
 
 static const struct pli_user_calls calls = {
     .op = call_op,

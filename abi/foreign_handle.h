@@ -101,7 +101,7 @@ static inline F_File pli_foreign_file_out(MPI_File h)
 
 struct F_object {
     uint64_t magic;
-    uint32_t value;  // of the handle in the standard ABI; 0: there is no such
+    uintptr_t value; // the handle in the standard ABI; 0: there is no such
     int32_t fortran; // its number in Fortran; -1: it has none
 };
 
@@ -123,8 +123,7 @@ static inline void *pli_foreign_in(const void *h)
     if ((uintptr_t)h - pli_handle_base < pli_handle_used) {
         return (void *)h;
     }
-    return pli_foreign_is_predefined(h) ? (void *)(uintptr_t)((const struct F_object *)h)->value
-                                        : NULL;
+    return pli_foreign_is_predefined(h) ? (void *)((const struct F_object *)h)->value : NULL;
 }
 
 static inline void *pli_foreign_out(const void *h)

@@ -22,7 +22,7 @@ HAND = {
     "Comm_create_keyval": "pli_foreign_state_comm_keyval", "Keyval_create": "pli_foreign_state_comm_keyval",
     "Type_create_keyval": "pli_foreign_state_type_keyval", "Win_create_keyval": "pli_foreign_state_win_keyval",
     "Comm_create_errhandler": "pli_foreign_error_comm", "Errhandler_create": "pli_foreign_error_comm",
-    "Win_create_errhandler": "pli_foreign_error_win", "File_create_errhandler": "pli_foreign_error_file",
+    "Errhandler_free": "pli_foreign_cxx_handler_free", "Win_create_errhandler": "pli_foreign_error_win", "File_create_errhandler": "pli_foreign_error_file",
     "Session_create_errhandler": "pli_foreign_error_session",
     "Comm_get_attr": "pli_foreign_attr_comm", "Attr_get": "pli_foreign_attr_comm",
     "Win_get_attr": "pli_foreign_attr_win", "Type_get_contents": "pli_foreign_type_contents",
@@ -71,6 +71,9 @@ INT_OUT = {
     "source": "rank", "tag": "tag", "verbosity": "verbosity", "bind": "bind", "scope": "scope", "var_class": "pvar_class",
     "ordering": "source_order",
 }
+# The C++ bindings have an error handler more, for all kinds of objects.
+SET_HANDLER = {"Comm_set_errhandler": "COMM", "Errhandler_set": "COMM", "File_set_errhandler": "FILE", "Win_set_errhandler": "WIN"}
+GET_HANDLER = {"Comm_get_errhandler", "Errhandler_get", "File_get_errhandler", "Win_get_errhandler"}
 PLAIN_INT = {("Abort", "errorcode"), ("Type_create_darray", "rank")}
 INT_ARRAY = {"array_of_distribs": ("distribution", "ndims"), "array_of_dargs": ("darg", "ndims"), "ranks1": ("rank", "n")}
 # Strings that come back: the argument and the constant that says how long it may be.
@@ -328,7 +331,9 @@ class Wrapper:
         if ctype == "...":
             return
         base = re.sub(r"const |[\s*\[\]]", "", ctype)
-        if (self.f.base, p.name) == ("File_set_view", "disp"):
+        if p.name == "errhandler" and self.f.base in SET_HANDLER:
+            self.args.append(f"pli_foreign_cxx_handler_in(errhandler, PLI_FOREIGN_ON_{SET_HANDLER[self.f.base]})")
+        elif (self.f.base, p.name) == ("File_set_view", "disp"):
             self.args.append("disp == F_MPI_DISPLACEMENT_CURRENT ? MPI_DISPLACEMENT_CURRENT : disp")
         elif self.f.base in TEXT and p.name == TEXT[self.f.base][0]:
             self.text(p)
@@ -386,8 +391,9 @@ class Wrapper:
             self.before.append(f"    MPI_{kind_type(kind)} {p.name}_ = {null};")
             test = f"{p.name} != NULL" if kind in ("comm", "datatype") else "err == 0"  # looked at after a failure
             test = self.is_written(p) if self.f.base.startswith("T_") else test
+            convert = "pli_foreign_cxx_handler_out" if self.f.base in GET_HANDLER else f"pli_foreign_{kind}_out"
             self.after.append(f"    if ({test}) {{\n"
-                              f"        *{p.name} = pli_foreign_{kind}_out({p.name}_);\n    }}")
+                              f"        *{p.name} = {convert}({p.name}_);\n    }}")
         self.args.append(f"{p.name} != NULL ? &{p.name}_ : NULL")
 
     def is_written(self, p):
@@ -562,7 +568,7 @@ def main():
         functions = gen.read_functions(os.path.join(api, chapter + ".api"))
         everything += functions
         text = [f"// The functions of {chapter}.api as {abi.mpi} has them. Generated from the API table.",
-                '#include "foreign_calls.h"', ""]
+                '#include "foreign_cxx.h"', ""]
         text += [wrapper(f, large, abi) for f in functions if is_wrapped(f, abi) for large in f.forms()]
         gen.write(os.path.join(out, f"calls_{chapter}.c"), "\n".join(text))
     gen.write(os.path.join(out, "standard.h"), standard_header(api, everything))

@@ -12,3 +12,9 @@ char mpi_fortran_argv_null_, mpi_fortran_argvs_null_;
 
 MPI_Fint *MPI_F_STATUS_IGNORE = mpi_fortran_status_ignore_;
 MPI_Fint *MPI_F_STATUSES_IGNORE = mpi_fortran_statuses_ignore_;
+
+// Of Open MPI 5, for mpi_f08. The standard ABI's header has these names for another type.
+extern void *f08_status_ignore __asm__("MPI_F08_STATUS_IGNORE");
+extern void *f08_statuses_ignore __asm__("MPI_F08_STATUSES_IGNORE");
+void *f08_status_ignore = mpi_fortran_status_ignore_;
+void *f08_statuses_ignore = mpi_fortran_statuses_ignore_;

@@ -167,14 +167,24 @@ __attribute__((cold)) static int hear_news(struct pli_lane *lane)
     return count_culls(lane) != before;
 }
 
-int pli_progress_once(struct pli_lane *lane)
+static inline int once_locked(struct pli_lane *lane)
 {
-    if (!pli_lock_try(&lane->lock)) {
-        return 0; // another thread polls it
-    }
     int n = progress_locked(lane);
     bool is_due = __builtin_expect(pli_request_may_be_withdrawn, 0) && n == 0;
     return is_due && pli_failure_hooks->is_due() ? hear_news(lane) : n;
+}
+
+int pli_progress_once(struct pli_lane *lane)
+{
+    return pli_lock_try(&lane->lock) ? once_locked(lane) : 0; // else another thread polls it
+}
+
+// The last look before a thread sleeps must not be left out: another thread that has the lock may
+// have it for something else, such as to read a counter.
+__attribute__((cold)) static int look_before_sleep(struct pli_lane *lane)
+{
+    pli_lock_take(&lane->lock);
+    return once_locked(lane);
 }
 
 int pli_progress_serve(struct pli_lane *lane, uint32_t *n_own)
@@ -273,7 +283,7 @@ static int poll_orphans(const struct pli_waiter *w)
         }
         if ((w->watched >> i & 1) != 0) {
             leave_count(w, true);
-            n += pli_progress_once(lane);
+            n += look_before_sleep(lane);
             leave_count(w, false);
         } else if (is_orphan(lane) && pli_lock_try_gently(&lane->lock)) {
             leave_count(w, true);
@@ -620,7 +630,8 @@ void pli_progress_step(struct pli_waiter *w)
     if (pli_statistics_is_on() && w->begin_ns == 0) {
         pli_statistics_hooks->wait_begins(w);
     }
-    if (pli_progress_once(w->lane) > 0) {
+    bool is_last = __builtin_expect(w->watched != 0, 0);
+    if ((is_last ? look_before_sleep(w->lane) : pli_progress_once(w->lane)) > 0) {
         w->n_idle = 0;
         w->n_nap = 0;
         forget_record(w);

@@ -19,4 +19,10 @@ struct pli_user_calls {
 // NULL: they are called as they are. Set before main begins by the library that offers another ABI.
 extern const struct pli_user_calls *pli_user_calls;
 
+// Give an operation or an error handler of the program another function, and return the one it had;
+// NULL: it is none of the program's. Context: nothing uses it yet.
+typedef void pli_user_function(void);
+pli_user_function *pli_user_calls_op(MPI_Op handle, pli_user_function *fn);
+pli_user_function *pli_user_calls_errhandler(MPI_Errhandler handle, pli_user_function *fn);
+
 #endif

@@ -17,7 +17,7 @@ if THERE == ["standard"]:
     print("there is neither mpicc.mpich nor mpicc.openmpi")
     sys.exit(77)
 
-LACKING = {"mpich": "MPIX_Grequest_start", "openmpi": "ompi_errhandler_invoke"}  # functions that we do not have
+LACKING = {"mpich": "MPIX_Grequest_start", "openmpi": "ompi_op_set_java_callback"}  # functions that we do not have
 SANITIZER = sanitizer_flags()
 here = tempfile.mkdtemp()
 
@@ -47,6 +47,15 @@ for abi in THERE[1:]:
         tool = build(abi, test, os.path.join(SOURCE, "tests", "mpi", test + ".c"))
         r = Run("-n", 2, tool, timeout=120)
         check(r.rc == 0 and r.words == "", f"{abi}: {r}")
+
+# Functions of C++ that MPI calls.
+for abi, words in (("mpich", "mpicxx.mpich"), ("openmpi", "mpic++.openmpi")):
+    library = {"mpich": "libmpichcxx.so.12", "openmpi": "libmpi_cxx.so.40"}[abi]
+    if abi in THERE and shutil.which(words) and library in subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout:
+        program = os.path.join(here, "cxx." + abi)
+        subprocess.run([words, "-w", "-I", os.path.join(SOURCE, "tests"), *SANITIZER, "-o", program, os.path.join(SOURCE, "tests", "abi", "foreign_cxx.cc")], check=True)
+        r = Run("-n", 3, program, cwd=here, timeout=120)
+        check(r.rc == 0, f"{abi}: {r}")
 
 # In one world: each program has its own ABI, and a spawned one too.
 words = []

@@ -111,7 +111,7 @@ def owner(headers, symbols):
 
 
 # What the libraries with other MPIs' ABIs need besides the functions under their second names (abi/).
-FOR_ABIS = {"pli_handle_base", "pli_handle_used", "pli_user_calls"}
+FOR_ABIS = {"pli_handle_base", "pli_handle_used", "pli_user_calls", "pli_user_calls_op", "pli_user_calls_errhandler"}
 
 
 def exports(build, functions):
