@@ -97,7 +97,7 @@ def function(routine, abi):
 def is_there(routine, abi):
     """Whether the C library has all that a routine needs."""
     handles = [a.handle for a in routine.args if a.conv in ("handle", "later")]
-    return not routine.large and gen_abi.is_wrapped(routine.function) and not routine.name.startswith("MPIX_") and \
+    return not routine.large and gen_abi.is_wrapped(routine.function, abi) and not routine.name.startswith("MPIX_") and \
         all(f"MPI_{model.HANDLE_TYPES[h].upper()}_NULL" in abi.fortran for h in handles)
 
 
@@ -133,7 +133,7 @@ def main():
     for chapter in sorted(n[:-4] for n in os.listdir(api) if n.endswith(".api")):
         if chapter + ".api" not in ("constants.api", "types.api"):
             needed += [f for f in gen.read_functions(os.path.join(api, chapter + ".api"))
-                       if gen_abi.is_wrapped(f) and not re.search(r"\bMPI_T_", f.proto("", False))]
+                       if gen_abi.is_wrapped(f, abi) and not re.search(r"\bMPI_T_", f.proto("", False))]
         if chapter + ".api" not in skip:
             those = [r for r in routines if r.chapter == chapter]
             gen.write(os.path.join(out, f"fortran_{chapter}.c"), source(chapter, those, abi))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures what endpoints cost: a thread works for the endpoint whose data it got last, and its
-// processor time counts for that one. Threads are in a list, so that a rebalance can also count what
-// those have done that do not call us any more.
+// processor time counts for that one. Threads are in a list, so that a rebalance can also count
+// what those have done that do not call us any more.
 #include "balance_priv.h"
 
 #include <pthread.h>

@@ -36,8 +36,8 @@ typedef struct MPIX_Balance_result {
 } MPIX_Balance_result;
 
 // Computes a map: owner[i] becomes the process, a rank of the parent, that is to have endpoint i of
-// n_ep, whose load was load[i] and which is at process was[i] now. weight[p]: how much process p can
-// carry. Called with the same arguments in every process, where it gives the same map. Returns
+// n_ep, whose load was load[i] and which is at process was[i] now. weight[p]: how much process p
+// can carry. Called with the same arguments in every process, where it gives the same map. Returns
 // MPI_SUCCESS, or an error code, which then ends the rebalance without effect.
 typedef int (*MPIX_Balance_partition)(int n_ep, const double load[], int n_process,
                                       const double weight[], const int was[], int owner[],
@@ -52,8 +52,8 @@ int MPIX_Balance_free(MPIX_Balance *balance);
 int MPIX_Balance_register(MPIX_Balance balance, const char *name, const MPIX_Balance_state *state,
                           void *arg, int *part);
 // The data of the index-th endpoint here. Data that was never set is NULL and stays so. After
-// MPIX_Balance_get the calling thread counts as working for that endpoint, until it gets the data of
-// another one: its processor time is the load of the endpoint, unless loads are reported.
+// MPIX_Balance_get the calling thread counts as working for that endpoint, until it gets the data
+// of another one: its processor time is the load of the endpoint, unless loads are reported.
 int MPIX_Balance_set(MPIX_Balance balance, int index, int part, void *data);
 int MPIX_Balance_get(MPIX_Balance balance, int index, int part, void **data);
 
@@ -75,17 +75,17 @@ int MPIX_Balance_rebalance(MPIX_Balance balance, MPIX_Balance_result *result);
 // The same with the number of endpoints of this process given instead of computed.
 int MPIX_Balance_move(MPIX_Balance balance, int my_num_ep, MPIX_Balance_result *result);
 
-// The same with the process of every endpoint given: parent_rank[r] is to have rank r, for all ranks;
-// the same map in every process.
+// The same with the process of every endpoint given: parent_rank[r] is to have rank r, for all
+// ranks; the same map in every process.
 int MPIX_Balance_map(MPIX_Balance balance, const int parent_rank[], MPIX_Balance_result *result);
 // Local, the same in every process: from now on MPIX_Balance_rebalance asks this function where
 // endpoints go. NULL: the library's own.
 int MPIX_Balance_set_partition(MPIX_Balance balance, MPIX_Balance_partition partition, void *arg);
 
 // Collective over parent, a communicator that takes the place of the one the balance was made with,
-// say a world that has grown or shrunk. Endpoints stay where they are. A process that is new gives an
-// empty balance of MPI_COMM_SELF with the same state registered. All processes that have endpoints
-// are members of parent.
+// say a world that has grown or shrunk. Endpoints stay where they are. A process that is new gives
+// an empty balance of MPI_COMM_SELF with the same state registered. All processes that have
+// endpoints are members of parent.
 int MPIX_Balance_set_parent(MPIX_Balance balance, MPI_Comm parent);
 
 // All data of one endpoint as one piece of bytes, for a checkpoint: it may be read back into the

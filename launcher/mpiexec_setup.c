@@ -21,6 +21,7 @@
 #include "launcher/observe/record_dir.h"
 #include "launcher/observe/recording.h"
 #include "launcher/observe/trace_memory.h"
+#include "launcher/ranks/gdb_ranks.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/on_failure.h"
 #include "launcher/base/accept.h"
@@ -109,6 +110,7 @@ static struct {
     struct pli_agreement_state agreement;
     struct pli_control_state control;
     struct pli_deadlock_state deadlock;
+    struct pli_gdb_ranks_state gdb_ranks;
     struct pli_impi_agent_state impi_agent;
     struct pli_world_server_state world_server;
     struct pli_launch_state launch;
@@ -166,6 +168,7 @@ void pli_mpiexec_setup_launcher(void)
         .impi_agent = &parts.impi_agent,
         .world_server = &parts.world_server,
         .launch = &parts.launch,
+        .gdb_ranks = &parts.gdb_ranks,
         .leave = &parts.leave,
         .listener = &parts.listener,
         .on_failure = &parts.on_failure,
@@ -232,5 +235,6 @@ void pli_mpiexec_setup_plan(struct pli_job *job)
     pli_on_failure_check(job);
     pli_restart_is_image(job) ? pli_restart_spread(job) : pli_rank_map_tasks(job);
     pli_launcher.role = job->n_host > 0 ? &pli_role_head : &pli_role_solo;
+    pli_gdb_ranks_plan(job);
     pli_launcher.role->plan(job);
 }

@@ -20,6 +20,7 @@
 #include "launcher/job/rank_rows.h"
 #include "launcher/observe/recording.h"
 #include "launcher/observe/trace_memory.h"
+#include "launcher/ranks/gdb_ranks.h"
 #include "launcher/ranks/agreement.h"
 #include "launcher/metrics.h"
 #include "launcher/ranks/control.h"
@@ -111,7 +112,8 @@ static int run(struct pli_job *job, char **argv, int signals)
     pli_run_take_fault(job);
     if (!pli_launch_check(job) || !pli_loop_init() || !open_node(job) ||
         !pli_trace_memory_open(job) || !pli_ckpt_open(job, &pli_ckpt_solo_role) ||
-        !pli_impi_agent_start(job, argv) || !pli_watchdog_start(job, argv)) {
+        !pli_impi_agent_start(job, argv) || !pli_watchdog_start(job, argv) ||
+        !pli_gdb_ranks_open(job)) {
         return 1;
     }
     pli_output_open();
@@ -146,6 +148,7 @@ static void all_started(const struct pli_job *job)
 
 static void clean_up(const struct pli_job *job, bool is_bad)
 {
+    pli_gdb_ranks_close();
     pli_process_table_free();
     pli_recording_read(0, job->node.header->host);
     pli_recording_finish(job);

@@ -170,6 +170,14 @@ static void tell_joined(struct pli_srv_job *job)
     }
 }
 
+// One that had joined has left while others are waited for: its rank is free again.
+static void forget_joined(struct pli_srv_job *job, int rank)
+{
+    pli_srv_collate_forget(&job->collate, rank);
+    job->n_joined--;
+    tell_joined(job);
+}
+
 static const char *name_in_world(const struct pli_srv_peer *peer, char out[256])
 {
     snprintf(out, 256, "client %d (%s)", peer->rank,
@@ -215,9 +223,7 @@ static void leave(struct pli_srv_job *job, struct pli_srv_peer *peer, const char
     job->slot[peer->rank] = NULL;
     pli_srv_job_peer_drop(peer);
     if (job->state == J_JOIN) {
-        pli_srv_collate_forget(&job->collate, peer->rank);
-        job->n_joined--;
-        tell_joined(job);
+        forget_joined(job, peer->rank);
     } else if (job->state == J_COLLATE) {
         end(job, PLI_SRV_EXIT_STARTUP);
     } else {
@@ -366,9 +372,7 @@ void pli_srv_job_on_over(struct pli_srv_job *job, struct pli_srv_peer *peer, con
     job->slot[peer->rank] = NULL;
     pli_srv_job_peer_drop(peer);
     if (job->state == J_JOIN) {
-        pli_srv_collate_forget(&job->collate, peer->rank);
-        job->n_joined--;
-        tell_joined(job);
+        forget_joined(job, peer->rank);
         return;
     }
     end_world(job, peer, text);

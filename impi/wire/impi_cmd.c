@@ -18,22 +18,46 @@ enum pli_impi_err pli_impi_cmd_get_head(const unsigned char *p, size_t len,
     return PLI_IMPI_OK;
 }
 
+// Commands that are the same from a client and from the server. One that is not known is taken and
+// says nothing.
+static enum pli_impi_err get_both_ways(const struct pli_impi_cmd_head *head,
+                                       const unsigned char *payload, struct pli_impi_cmd *cmd)
+{
+    switch (head->cmd) {
+    case PLI_IMPI_CMD_IMPI:
+        if (head->len != 4) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd->value = (int32_t)pli_impi_byte_get32(payload);
+        break;
+    case PLI_IMPI_CMD_DONE:
+        if (head->len != 0) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        break;
+    case PLI_IMPI_CMD_BEAT: // text
+    case PLI_IMPI_CMD_SAYS:
+    case PLI_IMPI_CMD_OVER:
+        cmd->data = payload;
+        cmd->len = head->len;
+        break;
+    default:
+        break;
+    }
+    return PLI_IMPI_OK;
+}
+
 enum pli_impi_err pli_impi_cmd_get_client(const struct pli_impi_cmd_head *head,
                                           const unsigned char *payload, struct pli_impi_cmd *out)
 {
     struct pli_impi_cmd cmd = { .cmd = head->cmd };
+    enum pli_impi_err err = PLI_IMPI_OK;
     switch (head->cmd) {
     case PLI_IMPI_CMD_AUTH:
         if (head->len != 4) {
             return PLI_IMPI_ERR_PROTO;
         }
         cmd.mask = pli_impi_byte_get32(payload);
-        break;
-    case PLI_IMPI_CMD_IMPI:
-        if (head->len != 4) {
-            return PLI_IMPI_ERR_PROTO;
-        }
-        cmd.value = (int32_t)pli_impi_byte_get32(payload);
         break;
     case PLI_IMPI_CMD_COLL:
         if (head->len < 4) {
@@ -43,7 +67,6 @@ enum pli_impi_err pli_impi_cmd_get_client(const struct pli_impi_cmd_head *head,
         cmd.data = payload + 4;
         cmd.len = head->len - 4;
         break;
-    case PLI_IMPI_CMD_DONE:
     case PLI_IMPI_CMD_FINI:
         if (head->len != 0) {
             return PLI_IMPI_ERR_PROTO;
@@ -58,30 +81,22 @@ enum pli_impi_err pli_impi_cmd_get_client(const struct pli_impi_cmd_head *head,
         cmd.data = payload + 8;
         cmd.len = head->len - 8;
         break;
-    case PLI_IMPI_CMD_BEAT:
-    case PLI_IMPI_CMD_SAYS:
-    case PLI_IMPI_CMD_OVER:
-        cmd.data = payload;
-        cmd.len = head->len;
-        break;
     default:
+        err = get_both_ways(head, payload, &cmd);
         break;
     }
-    *out = cmd;
-    return PLI_IMPI_OK;
+    if (err == PLI_IMPI_OK) {
+        *out = cmd;
+    }
+    return err;
 }
 
 enum pli_impi_err pli_impi_cmd_get_server(const struct pli_impi_cmd_head *head,
                                           const unsigned char *payload, struct pli_impi_cmd *out)
 {
     struct pli_impi_cmd cmd = { .cmd = head->cmd };
+    enum pli_impi_err err = PLI_IMPI_OK;
     switch (head->cmd) {
-    case PLI_IMPI_CMD_IMPI:
-        if (head->len != 4) {
-            return PLI_IMPI_ERR_PROTO;
-        }
-        cmd.value = (int32_t)pli_impi_byte_get32(payload);
-        break;
     case PLI_IMPI_CMD_COLL:
         if (head->len < 8) {
             return PLI_IMPI_ERR_PROTO;
@@ -90,11 +105,6 @@ enum pli_impi_err pli_impi_cmd_get_server(const struct pli_impi_cmd_head *head,
         cmd.mask = pli_impi_byte_get32(payload + 4);
         cmd.data = payload + 8;
         cmd.len = head->len - 8;
-        break;
-    case PLI_IMPI_CMD_DONE:
-        if (head->len != 0) {
-            return PLI_IMPI_ERR_PROTO;
-        }
         break;
     case PLI_IMPI_CMD_AUTH:
     case PLI_IMPI_CMD_FINI:
@@ -108,17 +118,14 @@ enum pli_impi_err pli_impi_cmd_get_server(const struct pli_impi_cmd_head *head,
         cmd.size = (int32_t)pli_impi_byte_get32(payload + 8);
         cmd.n_joined = (int32_t)pli_impi_byte_get32(payload + 12);
         break;
-    case PLI_IMPI_CMD_BEAT:
-    case PLI_IMPI_CMD_SAYS:
-    case PLI_IMPI_CMD_OVER:
-        cmd.data = payload;
-        cmd.len = head->len;
-        break;
     default:
+        err = get_both_ways(head, payload, &cmd);
         break;
     }
-    *out = cmd;
-    return PLI_IMPI_OK;
+    if (err == PLI_IMPI_OK) {
+        *out = cmd;
+    }
+    return err;
 }
 
 enum pli_impi_err pli_impi_cmd_get_method(const unsigned char *p, size_t len, uint32_t *which_out,

@@ -31,7 +31,7 @@ static uint64_t mix(uint64_t h, uint64_t by)
     return h ^ h >> 32;
 }
 
-void pli_page_hash(const void *page, size_t len, struct pli_page_hash *out)
+static void hash_page(const void *page, size_t len, struct pli_page_hash *out)
 {
     const unsigned char *at = page;
     uint64_t s[N_STREAM];
@@ -122,8 +122,9 @@ void pli_page_hashes_close(struct pli_page_hashes *h)
     *h = (struct pli_page_hashes){ .page = h->page };
 }
 
-const struct pli_page_hash *pli_page_hashes_find(struct pli_page_hashes *h, uint64_t at,
-                                                 uint64_t *index_out)
+// The hash of the page at an address, and which page of the file it is; NULL: it has none.
+static const struct pli_page_hash *find_hash(struct pli_page_hashes *h, uint64_t at,
+                                             uint64_t *index_out)
 {
     size_t low = 0, high = h->n_run;
     if (h->last < h->n_run && at >= h->runs[h->last].at) { // most often the same run, or the next
@@ -156,7 +157,7 @@ void pli_page_hashes_begin(FILE *to, size_t page)
     fwrite(&head, sizeof head, 1, to);
 }
 
-void pli_page_hashes_put(FILE *to, uint64_t at, const struct pli_page_hash *hashes, size_t n)
+static void put_hashes(FILE *to, uint64_t at, const struct pli_page_hash *hashes, size_t n)
 {
     const struct run r = { at, n };
     fwrite(&r, sizeof r, 1, to);
@@ -173,8 +174,8 @@ bool pli_page_hashes_store(const struct pli_page_store *s, uint64_t at, const vo
         bool is_same = false;
         if (i < n) {
             uint64_t index;
-            pli_page_hash(data + i * page, page, &s->hash[i]);
-            const struct pli_page_hash *old = pli_page_hashes_find(s->base, at + i * page, &index);
+            hash_page(data + i * page, page, &s->hash[i]);
+            const struct pli_page_hash *old = find_hash(s->base, at + i * page, &index);
             is_same = old != NULL && memcmp(old, &s->hash[i], sizeof *old) == 0;
             s->see(s->arg, at + i * page, old != NULL ? &index : NULL, is_same);
         }
@@ -184,6 +185,6 @@ bool pli_page_hashes_store(const struct pli_page_store *s, uint64_t at, const vo
         }
         begin = i == n || is_same ? i + 1 : begin;
     }
-    pli_page_hashes_put(s->hashes, at, s->hash, n);
+    put_hashes(s->hashes, at, s->hash, n);
     return is_good;
 }

@@ -31,19 +31,13 @@ struct pli_page_hashes {
     size_t page; // bytes
 };
 
-void pli_page_hash(const void *page, size_t len, struct pli_page_hash *out);
-
 // Read a file of hashes of pages of this size. False: there is none, or it makes no sense; out is
 // empty then.
 bool pli_page_hashes_open(const char *path, size_t page, struct pli_page_hashes *out);
 void pli_page_hashes_close(struct pli_page_hashes *h);
-// The hash of the page at an address, and which page of the file it is; NULL: it has none.
-const struct pli_page_hash *pli_page_hashes_find(struct pli_page_hashes *h, uint64_t at,
-                                                 uint64_t *index_out);
 
 // Write a file: its head, then runs. Whether that went well is known when it is closed.
 void pli_page_hashes_begin(FILE *to, size_t page);
-void pli_page_hashes_put(FILE *to, uint64_t at, const struct pli_page_hash *hashes, size_t n);
 
 // Stores pages: those that the base has as they are need not be written again.
 struct pli_page_store {

@@ -51,6 +51,11 @@ static void take_check(struct pli_option_use *use)
     job_of(use)->opt.check = use->text != NULL ? use->text : "";
 }
 
+static void take_gdb(struct pli_option_use *use)
+{
+    job_of(use)->opt.gdb = use->text != NULL ? use->text : "";
+}
+
 static void take_profile(struct pli_option_use *use)
 {
     job_of(use)->opt.profile = use->text != NULL ? use->text : "";
@@ -416,6 +421,7 @@ static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
     [PLI_MPIEXEC_HOSTFILE] = take_hostfile,
     [PLI_MPIEXEC_CHECK] = take_check,
     [PLI_MPIEXEC_PROFILE] = take_profile,
+    [PLI_MPIEXEC_GDB] = take_gdb,
     [PLI_MPIEXEC_HOSTS] = take_hosts,
     [PLI_MPIEXEC_IGNORE] = take_ignore,
     [PLI_MPIEXEC_HOST_WORLD] = take_host_world,

@@ -13,6 +13,7 @@
 
 enum pli_pass { PLI_PASS_UNSAID, PLI_PASS_ALL, PLI_PASS_LIST, PLI_PASS_NONE };
 
+struct pli_gdb_rank;
 struct pli_indirect_rank;
 struct pli_host;
 struct pli_manifest;
@@ -159,6 +160,7 @@ struct pli_proc_task {
     struct pli_app *app;
     struct pli_indirect_rank *indirect;
     const struct pli_binding *place; // NULL: not bound
+    struct pli_gdb_rank *gdb;        // under which it runs, NULL: none
     uint32_t first, n;               // rows here; where there are no other hosts, ranks. Without
                                      // ranks first is the same as extra
     uint32_t rank;                   // the first, in the job

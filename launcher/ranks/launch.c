@@ -4,6 +4,7 @@
 
 #include "launcher/base/launcher.h"
 #include "launcher/job/role.h"
+#include "launcher/ranks/gdb_ranks.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/ranks/output_files.h"
 #include "launcher/job/environment.h"
@@ -137,7 +138,8 @@ static _Noreturn void child(struct start *s)
     // A group, so that one kill reaches what a wrapper script starts. Where mpiexec's session is
     // out of sight, in a container or a process namespace, a session: CRIU dumps no process whose
     // leader it cannot see.
-    if (getsid(0) != 0 || setsid() < 0) {
+    const struct pli_gdb_rank *gdb = s->task->gdb;
+    if ((gdb == NULL && getsid(0) != 0) || setsid() < 0) {
         setpgid(0, 0);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -148,7 +150,9 @@ static _Noreturn void child(struct start *s)
     // In a process namespace as it is there: CRIU finds no other.
     bool is_other = pli_pidns_is_open() && s->in == self->null_fd;
     int in = is_other ? open("/dev/null", O_RDONLY | O_CLOEXEC) : s->in;
-    if (dup2(in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
+    int tty = gdb != NULL ? open(gdb->tty, O_RDWR | O_CLOEXEC) : -1; // becomes that of the session
+    int out = gdb != NULL ? tty : s->out, err = gdb != NULL ? tty : s->err;
+    if (dup2(gdb != NULL ? tty : in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0 ||
         fcntl(s->ctl, F_SETFD, 0) != 0 ||
         (s->accept_fd >= 0 && fcntl(s->accept_fd, F_SETFD, 0) != 0)) {
         child_fail(s, "cannot set up its descriptors");
@@ -161,6 +165,10 @@ static _Noreturn void child(struct start *s)
         child_fail(s, "cannot change to its directory");
     }
     sigprocmask(SIG_SETMASK, &self->user_mask, NULL);
+    if (gdb != NULL) {
+        execve(gdb->path, gdb->argv, app->env);
+        child_fail(s, "cannot run gdb");
+    }
     execve(app->path, app->argv, app->env);
     if (errno == ENOEXEC) {
         // A script without #! is one for the shell, as execvp has it.

@@ -22,9 +22,9 @@ struct pli_fork_clones {
 };
 
 // In the new process, which becomes the process `index` of the job, if need be on another host.
-// on_known: see pli_boot_ops.clone. Everything that other processes see is made anew. A communicator
-// of which all members were cloned is that of the clones here, and others are dropped, as they
-// belong to the parent. Context: the process has one thread.
+// on_known: see pli_boot_ops.clone. Everything that other processes see is made anew. A
+// communicator of which all members were cloned is that of the clones here, and others are dropped,
+// as they belong to the parent. Context: the process has one thread.
 enum pli_err pli_fork_child_begin(uint32_t index, const struct pli_fork_clones *clones,
                                   void (*on_known)(void));
 

@@ -184,7 +184,8 @@ static void measured(MPIX_Balance b)
     state_check(b, 0);
 }
 
-// What every version does: the world was resized, the endpoints spread over it and are as they were.
+// What every version does: the world was resized, the endpoints spread over it and are as they
+// were.
 static void spread(MPIX_Balance b)
 {
     MPIX_Balance_result res;

@@ -40,6 +40,9 @@ static void endpoints(void)
     if (is_span) {
         must_refuse(MPI_Comm_create_endpoints(world, 2, MPI_INFO_NULL, ep),
                     "MPI_Comm_create_endpoints");
+        must_refuse(MPIX_Comm_create_endpoints_ranked(world, 2, (int[]){ 2 * rank, 2 * rank + 1 },
+                                                      MPI_INFO_NULL, ep),
+                    "MPIX_Comm_create_endpoints_ranked");
     }
     T_EQ(MPI_Comm_create_endpoints(mine, 2, MPI_INFO_NULL, ep), MPI_SUCCESS);
     MPI_Comm_size(ep[1], &n);

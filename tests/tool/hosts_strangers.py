@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Strangers between mpiexec and its daemons: who listens where a daemon might call, who passes a handshake on, who alters
-what follows, and who calls mpiexec and says nothing. None of them gets in, and none keeps a job from running."""
+what follows, who listens to all that passes, and who calls mpiexec and says nothing. None of them gets in, and none keeps a job from running."""
 import os
 import shutil
 import subprocess
@@ -10,8 +10,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import HostRun, cluster, left_behind, on_host, open_cluster
-from launch import MPIEXEC, PROBE, SLOW, check, status
+from launch import BUILD, MPIEXEC, PROBE, SLOW, check, status
 
+TCP_PROBE = os.path.join(BUILD, "tests", "bin", "tcp_probe")
 AS_OTHER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 OTHER = [*AS_OTHER, sys.executable, "-c"]
 PORTS = {"PLIANT_TCP_PORTS": "40000-40020"}
@@ -63,10 +64,10 @@ while True:
             pass
 """
 
-# Keeps so many silent connections to a port of this host, until its input ends; who is hung up on calls again.
+# Keeps so many silent connections to a port, until its input ends; who is hung up on calls again.
 KNOCK = """
 import resource, select, socket, sys
-port, want = int(sys.argv[1]), int(sys.argv[2])
+port, want, there = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 live, n, ep = {}, 0, select.epoll()
@@ -77,7 +78,7 @@ while True:
         if len(live) < want:
             s = socket.socket()
             try:
-                s.connect(("127.0.0.1", port))
+                s.connect((there, port))
             except OSError:
                 s.close()
                 break
@@ -92,23 +93,48 @@ while True:
 """
 
 
-class Stranger:
-    """A script that another user runs in a host until the end of the block; `said` is all its output then."""
+# Takes all that passes a network device until its input ends, and prints which of some words it has seen.
+LISTEN = """
+import select, socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+s.bind(("eth0", 0))
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26)  # SO_RCVBUFFORCE
+s.setblocking(False)
+words, seen, n, is_over = [w.encode() for w in sys.argv[1:]], set(), 0, False
+print("up", flush=True)
+while True:
+    try:
+        packet = s.recv(1 << 16)
+    except BlockingIOError:
+        if is_over:
+            break
+        is_over = sys.stdin in select.select([s, sys.stdin], [], [])[0]
+        continue
+    n += 1
+    seen.update(w.decode() for w in words if w in packet)
+print(n, *sorted(seen))
+"""
 
-    def __init__(self, host, script, *args):
-        self.p = C.popen(host, [*OTHER, script, *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+
+class Stranger:
+    """A script that another user (or root, of a device between two hosts) runs in a host until the end of the block; `said` is all its output then."""
+
+    def __init__(self, host, script, *args, who=None):
+        self.p = C.popen(host, [*(who or OTHER), script, *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True)
         self.pid = C.inner(self.p)
         self.said = self.p.stdout.readline()
         check(self.said == "up\n", f"the stranger does not start: {self.said}")
+        self.patience = 0.2 if script is RELAY else 60 * SLOW  # a relay does not look at its input
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.p.stdin.close()
-        time.sleep(0.2)
-        if self.p.poll() is None:
+        try:
+            self.p.wait(self.patience)
+        except subprocess.TimeoutExpired:
             os.kill(self.pid, 9)
         self.said += self.p.stdout.read()
         self.p.wait()
@@ -180,11 +206,29 @@ def same_address():
     on_host(C, "vc2", "ip", "addr", "del", "10.77.0.1/32", "dev", "lo")
 
 
+def listens():
+    """A device between the hosts reads messages of ranks unless they are encrypted, and nothing of what passes between mpiexec and its daemons."""
+    has_crypto = "libcrypto.so.3" in subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+    for protect, is_read in ((None, True), ("auth", True), ("encrypt", False)):
+        if protect is not None and not has_crypto:
+            print("there is no libcrypto.so.3: protected messages are not tried")
+            break
+        with Stranger("vc2", LISTEN, "said-to-a-rank", "printed-by-a-rank", "in-the-environment", who=[sys.executable, "-c"]) as s:
+            r = HostRun(C, "--hosts", "vc1:1,vc2:1", "-n", 2, TCP_PROBE, "tell", "said-to-a-rank", "printed-by-a-rank",
+                        env={**PORTS, "IMPI_WORD": "in-the-environment", **({"PLIANT_NET_PROTECT": protect} if protect else {})})
+        check(r.rc == 0 and r.out == "heard printed-by-a-rank\n", r)
+        n, *seen = s.said.split("\n")[1].split()
+        want = (["said-to-a-rank"] if is_read else []) + ([] if has_crypto else ["printed-by-a-rank"])
+        check(int(n) > 20 and set(seen) - {"in-the-environment"} == set(want), f"{protect}: of {n} packets {seen} were read, not {want}")
+        check(not has_crypto or "in-the-environment" not in seen, f"{protect}: the environment was read")
+
+
 def knocks():
-    """Far more silent callers than mpiexec takes, all the time, on its own host: daemons get in, from there too."""
-    with Stranger("vc1", KNOCK, 40000, 1100) as s:
+    """Far more silent callers than mpiexec takes, all the time, on its own host and on another one: daemons get in, from there too."""
+    with Stranger("vc1", KNOCK, 40000, 1100, "127.0.0.1") as s, Stranger("vc3", KNOCK, 40000, 300, "10.77.0.1") as far:
         runs("knocked at", "--hosts", "vc1:1,vc2:1,vc3:1", *JOB[2:], n=3)
-    check(int(s.said.split()[-1]) > 100, f"nobody knocked: {s.said}")
+    for one, least in ((s, 100), (far, 10)):  # a call from the other host takes a round trip
+        check(int(one.said.split()[-1]) > least, f"nobody knocked: {one.said}")
 
 
 if shutil.which("setpriv") is None:
@@ -195,7 +239,7 @@ with C:
     if subprocess.run([*OTHER, "pass"], check=False).returncode != 0:
         print("skipped: another user cannot run python here")
         sys.exit(cluster.SKIP)
-    for part in [globals()[w] for w in sys.argv[1:]] or (loopback, two_jobs, between, same_address, knocks):
+    for part in [globals()[w] for w in sys.argv[1:]] or (loopback, two_jobs, between, same_address, listens, knocks):
         begin = time.monotonic()
         part()
         check(not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

@@ -21,7 +21,7 @@ import gen  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Cannot be carried.
-REFUSED = """Comm_create_endpoints Psend_init Precv_init MPIX_Comm_agree MPIX_Comm_shrink MPIX_Comm_revoke
+REFUSED = """Comm_create_endpoints MPIX_Comm_create_endpoints_ranked Psend_init Precv_init MPIX_Comm_agree MPIX_Comm_shrink MPIX_Comm_revoke
 MPIX_Comm_iagree MPIX_Comm_ishrink
 MPIX_Checkpoint MPIX_World_resize MPIX_Comm_migrate Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect
 MPIX_World_resize_with_info MPIX_Plan_create_block MPIX_Plan_create_cyclic MPIX_Plan_create_irregular Win_create Win_allocate Win_allocate_shared Win_create_dynamic File_open""".split()

@@ -45,6 +45,12 @@ static void send_some(MPI_Comm comm, int n, int first)
     }
 }
 
+// A debugger stops here.
+__attribute__((noinline)) static void half_way(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
 static void by_receives(int n)
 {
     MPI_Status s;
@@ -52,6 +58,9 @@ static void by_receives(int n)
     for (int i = 0; i < n; i++) {
         MPI_Recv(&v, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
         see_status(&s, v);
+        if (i == n / 2) {
+            half_way();
+        }
     }
 }
 

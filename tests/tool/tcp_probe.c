@@ -100,6 +100,23 @@ static void gather(int busy)
     printf("sum %ld\n", sum);
 }
 
+// Rank 0 sends a text to rank 1 many times, which prints another one at the end.
+static void tell(const char *text, const char *last)
+{
+    enum { N = 50, LEN = 200 };
+    char buf[LEN] = "";
+    for (int i = 0; i < N && rank == 0; i++) {
+        snprintf(buf, sizeof buf, "%s", text);
+        MPI_Send(buf, LEN, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < N && rank == 1; i++) {
+        MPI_Recv(buf, LEN, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank == 1) {
+        printf("%s %s\n", strcmp(buf, text) == 0 ? "heard" : "wrong", last);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "ring";
@@ -114,6 +131,8 @@ int main(int argc, char **argv)
             wait_for(argv[3]);
         }
         gather(atoi(argv[2]));
+    } else if (strcmp(what, "tell") == 0) {
+        tell(argv[2], argv[3]);
     } else if (strcmp(what, "lose") == 0) {
         lose(1);
         fflush(stdout);

@@ -4,7 +4,13 @@
 [ -x "$BUILD_DIR/bin/upcc" ] || { echo "this build has no UPC compiler"; exit 77; }
 cp -r "$SOURCE_DIR/examples/upc" .
 make -s -C upc all
+make -s -C upc/library c
 cd upc
+must_say "^C and UPC, 3 ranks: 3000 added, as it should be$" mpiexec -n 3 library/c_and_upc
+if mpifort --version >/dev/null 2>&1; then
+    make -s -C library fortran
+    must_say "^Fortran and UPC, 2 ranks: 2000 added, as it should be$" mpiexec -n 2 library/fortran_and_upc
+fi
 must_say '^4 threads: 0 1 4 9$' upcrun -n 4 ./hello
 must_say '^1 groups of 4 threads, 4 ranks: .*as it should be$' upcrun -n 4 ./dot
 must_say '^2 groups of 2 threads, 4 ranks: .*as it should be$' mpiexec --upc-groups=2 -n 4 ./dot

@@ -322,6 +322,115 @@ ok extern-main-link "$upcc" -extern-main -Iinc -DVALUE=6 a.upc b.c m.o -o extern
 ok extern-main-run "$upcrun" -n 2 ./extern
 has extern-main-output out '^6 4 2$'
 
+# Programs of other languages: main is not UPC's.
+cat >lib.upc <<'EOT'
+#include <upc.h>
+#include <bupc_extensions.h>
+shared long total;
+long lib_add(long *p, int n) { for (int i = 0; i < n; i++) bupc_atomicL_fetchadd_relaxed(&total, p[i]); upc_barrier; return total; }
+EOT
+cat >lib_main.c <<'EOT'
+#include <bupc_extern.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+long lib_add(long *p, int n);
+static int work(int argc, char **argv)
+{
+    int me = bupc_extern_mythread(), n = bupc_extern_threads();
+    long *p = bupc_extern_all_alloc(n, 2 * sizeof *p), *q = bupc_extern_alloc(sizeof *q);
+    p[0] = me + 1;
+    p[1] = *q = 100;
+    bupc_extern_barrier(7);
+    long sum = lib_add(p, 2), want = n * (n + 1) / 2 + 100 * n;
+    bupc_extern_notify(1);
+    bupc_extern_wait(1);
+    if (me == 0) {
+        printf("%d threads, %s, %s\n", n, argv[argc - 1], sum == want && bupc_extern_getenv("HOME") ? "right" : "WRONG");
+        bupc_extern_free(p, 0);
+    }
+    bupc_extern_free(q, -1);
+    bupc_extern_all_free(NULL, 0);
+    return sum != want;
+}
+int main(int argc, char **argv)
+{
+    if (strcmp(argv[argc - 1], "early") == 0) bupc_extern_barrier(0);
+    if (strcmp(argv[argc - 1], "reentrant") == 0) bupc_init_reentrant(&argc, &argv, work);
+    bupc_init(&argc, &argv);
+    if (strcmp(argv[argc - 1], "twice") == 0) bupc_init(&argc, &argv);
+    bupc_exit(work(argc, argv));
+}
+EOT
+ok lib-main-compile cc -I"$("$upcc" -print-include-dir)" -c lib_main.c
+ok lib-link "$upcc" -extern-main lib.upc lib_main.o -o lib_proc
+ok lib-init "$upcrun" -n 3 ./lib_proc plain
+has lib-init-output out '^3 threads, plain, right$'
+ok lib-reentrant "$upcrun" -n 2 ./lib_proc reentrant
+has lib-reentrant-output out '^2 threads, reentrant, right$'
+no lib-early 1 "$upcrun" -n 1 ./lib_proc early
+has lib-early-text err 'bupc_extern_barrier: UPC is not initialised: call bupc_init first'
+no lib-twice 1 "$upcrun" -n 1 ./lib_proc twice
+has lib-twice-text err 'bupc_init: UPC is initialised already'
+ok lib-link-pt "$upcc" -pthreads -extern-main lib.upc lib_main.o -o lib_pt
+ok lib-reentrant-pt "$upcrun" -n 3 ./lib_pt reentrant
+has lib-reentrant-pt-output out '^3 threads, reentrant, right$'
+no lib-init-pt 1 "$upcrun" -n 3 ./lib_pt plain
+has lib-init-pt-text err 'this process has 3 UPC threads; bupc_init_reentrant starts each'
+
+# A GASP tool in an archive is told of what the program does; without one -inst changes nothing.
+cat >tool.c <<'EOT'
+#include <gasp.h>
+#include <gasp_upc.h>
+#include <stdio.h>
+static struct _gasp_context_S { int n_user; } one;
+gasp_context_t gasp_init(gasp_model_t m, int *argc, char ***argv) { return m == GASP_MODEL_UPC && argc && argv ? &one : 0; }
+void gasp_event_notifyVA(gasp_context_t c, unsigned t, gasp_evttype_t k, const char *file, int line, int col, va_list v)
+{
+    if (t == GASP_UPC_USEREVT_START) printf("user %d %s:%d value %d\n", k, file, line, va_arg(v, int));
+    if (t == GASP_UPC_BARRIER) { int named = va_arg(v, int); printf("barrier %d %d %d\n", k, named, va_arg(v, int)); }
+    if (t == GASP_UPC_ALLOC) printf("alloc %d %zu\n", k, va_arg(v, size_t));
+    if (t == GASP_UPC_MEMSET) { gasp_upc_PTS_t *p = va_arg(v, gasp_upc_PTS_t *); int byte = va_arg(v, int); printf("memset %d %d %d %zu\n", k, *p != 0, byte, va_arg(v, size_t)); }
+    if (t == GASP_UPC_COLLECTIVE_EXIT) printf("exit %d %d\n", k, va_arg(v, int));
+}
+void gasp_event_notify(gasp_context_t c, unsigned t, gasp_evttype_t k, const char *file, int line, int col, ...)
+{ va_list v; va_start(v, col); gasp_event_notifyVA(c, t, k, file, line, col, v); va_end(v); }
+int gasp_control(gasp_context_t c, int on) { return 40 + on; }
+unsigned gasp_create_event(gasp_context_t c, const char *name, const char *desc) { printf("create %s %s\n", name, desc); return GASP_UPC_USEREVT_START + c->n_user++; }
+EOT
+cat >events.upc <<'EOT'
+#include <upc.h>
+#include <pupc.h>
+#include <stdio.h>
+int main(void)
+{
+    unsigned e = pupc_create_event("sweep", "i %d");
+    pupc_event_start(e, 11);
+    upc_barrier 3;
+    pupc_event_end(e, 12);
+    shared char *p = upc_alloc(9);
+    upc_memset(p, 5, 9);
+    printf("control %d\n", pupc_control(1));
+    return 0;
+}
+EOT
+ok tool-compile cc -w -I"$("$upcc" -print-include-dir)" -c tool.c
+ok tool-archive ar rcs libtool.a tool.o
+ok tool-link "$upcc" -inst events.upc -L. -ltool -o events
+ok tool-run "$upcrun" -n 1 ./events
+has tool-user out '^user 0 events.upc:7 value 11$'
+has tool-user-end out '^user 1 events.upc:9 value 12$'
+has tool-barrier out '^barrier 1 1 3$'
+has tool-alloc out '^alloc 0 9$'
+has tool-memset out '^memset 1 1 5 9$'
+has tool-control out '^control 41$'
+has tool-exit out '^exit 1 0$'
+ok tool-none-link "$upcc" -inst events.upc -o events_alone
+ok tool-none "$upcrun" -n 1 ./events_alone
+has tool-none-output out '^control 1$'
+ok tool-timeline "$(dirname "$upcrun")"/mpiexec --timeline events.json -n 2 ./events_alone
+has tool-timeline-phase events.json '"sweep"'
+
 # A debugger shows the lines that the user wrote. (Where it may not trace, it cannot be tried.)
 cat >step.upc <<'X'
 #include <upc.h>

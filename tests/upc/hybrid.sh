@@ -109,6 +109,9 @@ EOT
 upcc -g stuck.upc -o stuck
 no 'UPC thread 1 of group 0 is in upc_lock on the UPC threads, called at .*stuck.upc:8' \
     mpiexec upcrun -n 2 ./stuck
+# Over locks on another host too: a thread that waits for one sleeps.
+no 'rank 1 is in upc_lock on the UPC threads, called at .*stuck.upc:8' \
+    env PLIANT_FAKE_HOSTS=2 upcrun -n 2 ./stuck
 no 'divide' mpiexec --upc-groups=3 -n 4 ./triple
 no 'no MPI rank' mpiexec upcrun -n 2 ./figure2
 no 'needs -n' mpiexec upcrun ./figure2

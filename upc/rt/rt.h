@@ -90,6 +90,7 @@ struct rt_thread {
     _Atomic uint64_t release[2]; // far: what thread 0 told
     uint64_t (*far_slot)[2];     // far, thread 0: what the others told
     uint32_t far_count[2];       // and how many have
+    _Atomic bool may_try;        // the far lock that this thread is queued for was dropped
     unsigned n_reduce;           // for the turn of scratch
     struct pli_request **async;  // implicit transfers under way
     size_t n_async, cap_async;

@@ -8,8 +8,11 @@
 enum rt_ask_kind {
     RT_ASK_ALLOC,
     RT_ASK_FREE,
-    RT_ASK_LOCK,
+    RT_ASK_LOCK,          // the answer is 0 while it is held
+    RT_ASK_LOCK_OR_QUEUE, // in that case RT_TELL_TRY follows when it is dropped
     RT_ASK_UNLOCK,
+    RT_TELL_DROPPED, // to the thread that has the lock: others are queued for it
+    RT_TELL_TRY,
     RT_TELL_NOTIFY,
     RT_TELL_RELEASE
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks: each is one word in the segment of the thread that made it.
+// Locks: each is one word in the segment of the thread that made it. Threads that are far from it
+// ask that thread, which queues them while the lock is held and tells them when to try again, so
+// that a thread that waits for a far lock sleeps and sends nothing.
 #include "rt_lock.h"
 #include "rt.h"
 #include "rt_alloc.h"
@@ -13,9 +15,20 @@
 #include "onesided/region.h"
 #include "net/shm/shm_sleep.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SPINS = 200 };
+
+// Far threads that wait for locks of this process, in the order in which they asked.
+struct queued {
+    struct queued *next;
+    const struct rt_lock *lock;
+    int thread;
+};
+static pthread_mutex_t queue_guard = PTHREAD_MUTEX_INITIALIZER;
+static struct queued *queue; // guarded by queue_guard
 
 pli_upc_pts pli_upc_global_lock_alloc(void)
 {
@@ -81,6 +94,83 @@ const char *pli_rt_lock_drop(struct rt_lock *l, int thread)
     return NULL;
 }
 
+// Take the first that waits for the lock out of the queue; thread -1: whichever. Returns it, or -1.
+static int unqueue(struct rt_lock *l, int thread)
+{
+    int found = -1;
+    pthread_mutex_lock(&queue_guard);
+    for (struct queued **at = &queue; *at != NULL && found < 0; at = &(*at)->next) {
+        struct queued *q = *at;
+        if (q->lock == l && (thread < 0 || q->thread == thread)) {
+            found = q->thread;
+            *at = q->next;
+            free(q);
+            atomic_fetch_sub_explicit(&l->n_far, 1, memory_order_relaxed);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&queue_guard);
+    return found;
+}
+
+static void enqueue(struct rt_lock *l, int thread)
+{
+    struct queued *q = malloc(sizeof *q);
+    if (q == NULL) {
+        pli_rt_die("no memory for the threads that wait for a lock");
+    }
+    *q = (struct queued){ NULL, l, thread };
+    pthread_mutex_lock(&queue_guard);
+    struct queued **end = &queue;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = q;
+    atomic_fetch_add_explicit(&l->n_far, 1, memory_order_seq_cst);
+    pthread_mutex_unlock(&queue_guard);
+}
+
+bool pli_rt_lock_try_or_queue(struct rt_lock *l, int thread)
+{
+    if (pli_rt_lock_try(l, thread)) {
+        return true;
+    }
+    if (atomic_load_explicit(&l->owner, memory_order_relaxed) == (uint32_t)thread + 1) {
+        pli_rt_die("upc_lock: thread %d holds the lock already", thread);
+    }
+    enqueue(l, thread);
+    atomic_thread_fence(memory_order_seq_cst);
+    // It may have been dropped by a thread that saw no queue.
+    if (atomic_load_explicit(&l->owner, memory_order_relaxed) == 0 && unqueue(l, thread) >= 0) {
+        if (pli_rt_lock_try(l, thread)) {
+            return true;
+        }
+        enqueue(l, thread); // another was faster, and sees the queue when it drops the lock
+        atomic_thread_fence(memory_order_seq_cst);
+        if (atomic_load_explicit(&l->owner, memory_order_relaxed) == 0) {
+            pli_rt_lock_tell_next(l);
+        }
+    }
+    return false;
+}
+
+void pli_rt_lock_tell_next(struct rt_lock *l)
+{
+    int thread = unqueue(l, -1);
+    if (thread >= 0) {
+        pli_rt_ask_tell(thread, RT_TELL_TRY, 0);
+    }
+}
+
+// The lock, which lies at p and is near, was dropped: a far thread may wait for it.
+static void tell_far(struct rt_lock *l, pli_upc_pts p)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&l->n_far, memory_order_relaxed) != 0) {
+        pli_rt_ask_tell((int)pli_upc_threadof(p), RT_TELL_DROPPED, pli_upc_addrfield(p));
+    }
+}
+
 static struct rt_lock *lock_at(const char *call, pli_upc_pts p)
 {
     if (p == 0 || pli_upc_threadof(p) >= (size_t)pli_rt.n) {
@@ -99,29 +189,39 @@ static bool try_any(struct rt_lock *l, pli_upc_pts p, int me)
                      : pli_rt_ask((int)pli_upc_threadof(p), RT_ASK_LOCK, pli_upc_addrfield(p)) != 0;
 }
 
-static void wait_for(struct rt_lock *l, pli_upc_pts p, int me)
+static void wait_near(struct rt_lock *l, int me)
 {
-    for (int i = 0; l != NULL && i < SPINS; i++) {
+    for (int i = 0; i < SPINS; i++) {
         if (atomic_load_explicit(&l->owner, memory_order_relaxed) == 0 && pli_rt_lock_try(l, me)) {
             return;
         }
         pli_cpu_relax();
     }
-    if (l != NULL) {
-        if (atomic_load_explicit(&l->owner, memory_order_relaxed) == (uint32_t)me + 1) {
-            pli_rt_die("upc_lock: this thread holds the lock already");
-        }
-        atomic_fetch_add_explicit(&l->n_wait, 1, memory_order_seq_cst);
+    if (atomic_load_explicit(&l->owner, memory_order_relaxed) == (uint32_t)me + 1) {
+        pli_rt_die("upc_lock: this thread holds the lock already");
     }
+    atomic_fetch_add_explicit(&l->n_wait, 1, memory_order_seq_cst);
     struct pli_waiter w;
     // A thread that cannot make the holder pass a fence is not sure to be woken.
-    pli_rt_wait_init(&w, "upc_lock", l == NULL || pli_shm_must_fence);
-    while (!try_any(l, p, me)) {
+    pli_rt_wait_init(&w, "upc_lock", pli_shm_must_fence);
+    while (!pli_rt_lock_try(l, me)) {
         pli_progress_step(&w);
     }
     pli_progress_end(&w);
-    if (l != NULL) {
-        atomic_fetch_sub_explicit(&l->n_wait, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&l->n_wait, 1, memory_order_relaxed);
+}
+
+static void lock_far(struct rt_thread *me, pli_upc_pts p)
+{
+    int at = (int)pli_upc_threadof(p);
+    atomic_store_explicit(&me->may_try, false, memory_order_relaxed);
+    while (pli_rt_ask(at, RT_ASK_LOCK_OR_QUEUE, pli_upc_addrfield(p)) == 0) {
+        struct pli_waiter w;
+        pli_rt_wait_init(&w, "upc_lock", false);
+        while (!atomic_exchange_explicit(&me->may_try, false, memory_order_acquire)) {
+            pli_progress_step(&w);
+        }
+        pli_progress_end(&w);
     }
 }
 
@@ -129,8 +229,10 @@ void pli_upc_lock(pli_upc_pts p)
 {
     struct rt_thread *me = rt_me();
     struct rt_lock *l = lock_at("upc_lock", p);
-    if (!try_any(l, p, me->me)) {
-        wait_for(l, p, me->me);
+    if (l == NULL) {
+        lock_far(me, p);
+    } else if (!pli_rt_lock_try(l, me->me)) {
+        wait_near(l, me->me);
     }
     atomic_thread_fence(memory_order_seq_cst);
 }
@@ -158,6 +260,9 @@ void pli_upc_unlock(pli_upc_pts p)
     const char *why = NULL;
     if (l != NULL) {
         why = pli_rt_lock_drop(l, me->me);
+        if (why == NULL && pli_rt.has_far) {
+            tell_far(l, p);
+        }
     } else if (pli_rt_ask((int)pli_upc_threadof(p), RT_ASK_UNLOCK, pli_upc_addrfield(p)) != 0) {
         why = "this thread does not hold the lock";
     }

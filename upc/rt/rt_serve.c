@@ -30,8 +30,23 @@ static uint64_t answer_of(const struct rt_ask *q, int me)
             pli_rt_die("thread %d locks something that is no lock, or was freed", q->from);
         }
         return pli_rt_lock_try(l, q->from);
+    case RT_ASK_LOCK_OR_QUEUE:
+        if (l->magic != RT_LOCK_MAGIC) {
+            pli_rt_die("thread %d locks something that is no lock, or was freed", q->from);
+        }
+        return pli_rt_lock_try_or_queue(l, q->from);
     case RT_ASK_UNLOCK:
-        return pli_rt_lock_drop(l, q->from) != NULL;
+        if (pli_rt_lock_drop(l, q->from) != NULL) {
+            return 1;
+        }
+        pli_rt_lock_tell_next(l);
+        return 0;
+    case RT_TELL_DROPPED:
+        pli_rt_lock_tell_next(l);
+        return 0;
+    case RT_TELL_TRY:
+        atomic_store_explicit(&rt_me()->may_try, true, memory_order_release);
+        return 0;
     case RT_TELL_NOTIFY:
         pli_rt_barrier_far_notify(q->from, q->value);
         return 0;

@@ -23,33 +23,58 @@ static void apply(pli_upc_pts p, bool strictly, enum pli_region_type type, enum 
     fence(strictly);
 }
 
+typedef pli_upc_pts target_relaxed, target_strict;
+typedef void *target_private;
+
+static void apply_relaxed(pli_upc_pts p, enum pli_region_type type, enum pli_region_op op,
+                          const void *a, const void *b, void *fetch)
+{
+    apply(p, false, type, op, a, b, fetch);
+}
+
+static void apply_strict(pli_upc_pts p, enum pli_region_type type, enum pli_region_op op,
+                         const void *a, const void *b, void *fetch)
+{
+    apply(p, true, type, op, a, b, fetch);
+}
+
+// A word of this process, or a shared one that is near, through a plain pointer.
+static void apply_private(void *p, enum pli_region_type type, enum pli_region_op op, const void *a,
+                          const void *b, void *fetch)
+{
+    if (p == NULL) {
+        pli_rt_die("bupc_atomic: the target is null");
+    }
+    pli_region_type_apply(p, type, op, a, b, fetch);
+}
+
 #define FETCH(T, type, t, order, name, op)                                                         \
-    T pli_upc_word_##name##_##order##_##t(pli_upc_pts p, T value);                                 \
-    T pli_upc_word_##name##_##order##_##t(pli_upc_pts p, T value)                                  \
+    T pli_upc_word_##name##_##order##_##t(target_##order p, T value);                              \
+    T pli_upc_word_##name##_##order##_##t(target_##order p, T value)                               \
     {                                                                                              \
         T old;                                                                                     \
-        apply(p, is_##order, type, op, &value, NULL, &old);                                        \
+        apply_##order(p, type, op, &value, NULL, &old);                                            \
         return old;                                                                                \
     }
 
 #define WORD(T, type, t, order)                                                                    \
-    T pli_upc_word_read_##order##_##t(pli_upc_pts p);                                              \
-    void pli_upc_word_set_##order##_##t(pli_upc_pts p, T value);                                   \
-    T pli_upc_word_cswap_##order##_##t(pli_upc_pts p, T want, T value);                            \
-    T pli_upc_word_read_##order##_##t(pli_upc_pts p)                                               \
+    T pli_upc_word_read_##order##_##t(target_##order p);                                           \
+    void pli_upc_word_set_##order##_##t(target_##order p, T value);                                \
+    T pli_upc_word_cswap_##order##_##t(target_##order p, T want, T value);                         \
+    T pli_upc_word_read_##order##_##t(target_##order p)                                            \
     {                                                                                              \
         T now;                                                                                     \
-        apply(p, is_##order, type, PLI_REGION_LOAD, NULL, NULL, &now);                             \
+        apply_##order(p, type, PLI_REGION_LOAD, NULL, NULL, &now);                                 \
         return now;                                                                                \
     }                                                                                              \
-    void pli_upc_word_set_##order##_##t(pli_upc_pts p, T value)                                    \
+    void pli_upc_word_set_##order##_##t(target_##order p, T value)                                 \
     {                                                                                              \
-        apply(p, is_##order, type, PLI_REGION_STORE, &value, NULL, NULL);                          \
+        apply_##order(p, type, PLI_REGION_STORE, &value, NULL, NULL);                              \
     }                                                                                              \
-    T pli_upc_word_cswap_##order##_##t(pli_upc_pts p, T want, T value)                             \
+    T pli_upc_word_cswap_##order##_##t(target_##order p, T want, T value)                          \
     {                                                                                              \
         T old;                                                                                     \
-        apply(p, is_##order, type, PLI_REGION_CSWAP, &want, &value, &old);                         \
+        apply_##order(p, type, PLI_REGION_CSWAP, &want, &value, &old);                             \
         return old;                                                                                \
     }                                                                                              \
     FETCH(T, type, t, order, swap, PLI_REGION_STORE)
@@ -60,13 +85,13 @@ static void apply(pli_upc_pts p, bool strictly, enum pli_region_type type, enum 
     FETCH(T, type, t, order, fetchand, PLI_REGION_AND)                                             \
     FETCH(T, type, t, order, fetchor, PLI_REGION_OR)                                               \
     FETCH(T, type, t, order, fetchxor, PLI_REGION_XOR)                                             \
-    T pli_upc_word_fetchnot_##order##_##t(pli_upc_pts p);                                          \
-    T pli_upc_word_mswap_##order##_##t(pli_upc_pts p, T mask, T value);                            \
-    T pli_upc_word_fetchnot_##order##_##t(pli_upc_pts p)                                           \
+    T pli_upc_word_fetchnot_##order##_##t(target_##order p);                                       \
+    T pli_upc_word_mswap_##order##_##t(target_##order p, T mask, T value);                         \
+    T pli_upc_word_fetchnot_##order##_##t(target_##order p)                                        \
     {                                                                                              \
         return pli_upc_word_fetchxor_##order##_##t(p, (T)-1);                                      \
     }                                                                                              \
-    T pli_upc_word_mswap_##order##_##t(pli_upc_pts p, T mask, T value)                             \
+    T pli_upc_word_mswap_##order##_##t(target_##order p, T mask, T value)                          \
     {                                                                                              \
         T old = pli_upc_word_read_##order##_##t(p), seen;                                          \
         while ((seen = pli_upc_word_cswap_##order##_##t(p, old,                                    \
@@ -76,13 +101,12 @@ static void apply(pli_upc_pts p, bool strictly, enum pli_region_type type, enum 
         return old;                                                                                \
     }
 
-enum { is_relaxed = false, is_strict = true };
+#define ALL(kind, T, type, t)                                                                      \
+    kind(T, type, t, relaxed) kind(T, type, t, strict) kind(T, type, t, private)
 
-#define BOTH(kind, T, type, t) kind(T, type, t, relaxed) kind(T, type, t, strict)
-
-BOTH(INTEGER, int32_t, PLI_REGION_I32, i32)
-BOTH(INTEGER, uint32_t, PLI_REGION_U32, u32)
-BOTH(INTEGER, int64_t, PLI_REGION_I64, i64)
-BOTH(INTEGER, uint64_t, PLI_REGION_U64, u64)
-BOTH(WORD, float, PLI_REGION_F32, f32)
-BOTH(WORD, double, PLI_REGION_F64, f64)
+ALL(INTEGER, int32_t, PLI_REGION_I32, i32)
+ALL(INTEGER, uint32_t, PLI_REGION_U32, u32)
+ALL(INTEGER, int64_t, PLI_REGION_I64, i64)
+ALL(INTEGER, uint64_t, PLI_REGION_U64, u64)
+ALL(WORD, float, PLI_REGION_F32, f32)
+ALL(WORD, double, PLI_REGION_F64, f64)

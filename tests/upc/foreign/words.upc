@@ -41,6 +41,48 @@ int main(void)
     }
     return t_done();
 }
+//--- private_words threads=1,3
+#include "t.h"
+shared [16] int64_t places[16 * THREADS];
+shared double reals[THREADS];
+int main(void)
+{
+    int64_t own = 5, *mine = (int64_t *)&places[16 * MYTHREAD];
+    unsigned bits = 0xf0;
+    CHECK(bupc_atomicI64_fetchadd_private(&own, 3) == 5 && bupc_atomicI64_read_private(&own) == 8);
+    CHECK(bupc_atomicUI_fetchor_private(&bits, 1) == 0xf0 && bupc_atomicUI_mswap_private(&bits, 0xf, 0xe) == 0xf1);
+    CHECK(bupc_atomicU32_fetchnot_private(&bits) == 0xfe && bits == ~0xfeu);
+    // What others change through pointers-to-shared at the same time.
+    for (int i = 0; i < 200; i++) {
+        bupc_atomicI64_fetchadd_private(mine, 1);
+        bupc_atomicI64_fetchadd_relaxed(&places[16 * ((MYTHREAD + 1) % THREADS)], 1);
+    }
+    bupc_atomicD_set_private((double *)&reals[MYTHREAD], 0.5);
+    CHECK(bupc_atomicD_cswap_private((double *)&reals[MYTHREAD], 0.5, 2.5) == 0.5);
+    CHECK(bupc_atomicD_swap_private((double *)&reals[MYTHREAD], 1) == 2.5);
+    upc_barrier;
+    CHECK(*mine == 400 && places[16 * ((MYTHREAD + 1) % THREADS)] == 400 && reals[MYTHREAD] == 1);
+    return t_done();
+}
+//--- events threads=1,2
+#include "t.h"
+#include <pupc.h>
+#if !__UPC_PUPC__ || defined __UPC_PUPC_INST__
+#error what the compiler says of pupc.h
+#endif
+int main(void)
+{
+    unsigned sweep = pupc_create_event("sweep", "step %d"), mark = pupc_create_event("mark", NULL);
+    CHECK(sweep != mark);
+    for (int i = 0; i < 3; i++) {
+        pupc_event_start(sweep, i);
+        upc_barrier;
+        pupc_event_end(sweep, i);
+    }
+    pupc_event_atomic(mark);
+    CHECK(pupc_control(0) == 1 && pupc_control(1) == 0 && pupc_control(1) == 1);
+    return t_done();
+}
 //--- word_null threads=1 modes=proc rc=fail out= err=bupc_atomic:\sthe\starget\sis\snull
 #include "t.h"
 int main(void)

@@ -125,9 +125,13 @@ static void add_macros(struct cmd *c, const struct job *j)
                                           "-D__UPC_NB__=1",
                                           "-D__UPC_CASTABLE__=1",
                                           "-D__UPC_IO__=1",
-                                          "-D__UPC_HYBRID__=1" };
+                                          "-D__UPC_HYBRID__=1",
+                                          "-D__UPC_PUPC__=1" };
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
         pli_cmd_add(c, always[i]);
+    }
+    if (j->inst) {
+        pli_cmd_add(c, "-D__UPC_PUPC_INST__=1");
     }
     if (j->threads > 0) {
         pli_cmd_add(c, "-D__UPC_STATIC_THREADS__=1");
@@ -381,6 +385,26 @@ static bool is_given(const struct cmd *c, const char *word)
     return false;
 }
 
+// The calls of UPC code that a GASP tool is told of (upc/rt/link/upc_gasp_calls.c). A tool in an
+// archive is linked though nothing else needs it.
+static void add_tool_words(struct cmd *c)
+{
+    static const char *const calls[] = {
+        "notify",         "wait",           "barrier",       "free",
+        "all_free",       "lock_free",      "all_lock_free", "lock",
+        "unlock",         "lock_attempt",   "memget",        "memput",
+        "memcpy",         "memset",         "all_broadcast", "all_scatter",
+        "all_gather",     "all_gather_all", "all_exchange",  "all_permute",
+        "global_alloc",   "all_alloc",      "alloc",         "global_lock_alloc",
+        "all_lock_alloc", "global_exit",
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        pli_cmd_addf(c, "-Wl,--wrap=pli_upc_%s", calls[i]);
+    }
+    pli_cmd_words(c, "-Wl,-u,gasp_init,-u,gasp_event_notify,-u,gasp_event_notifyVA");
+    pli_cmd_words(c, "-Wl,-u,gasp_control,-u,gasp_create_event");
+}
+
 static int link_all(const struct job *j, const struct tools *t, const struct cmd *objects)
 {
     struct cmd c = { 0 };
@@ -407,6 +431,9 @@ static int link_all(const struct job *j, const struct tools *t, const struct cmd
         pli_cmd_add(&c, "-Wl,--wrap=exit"); // ends one UPC thread, not the process
         pli_cmd_words(&c, "-Wl,--wrap=rand,--wrap=srand,--wrap=random,--wrap=srandom"); // of each
         pli_cmd_words(&c, "-Wl,--wrap=drand48,--wrap=lrand48,--wrap=mrand48,--wrap=srand48");
+    }
+    if (j->inst) {
+        add_tool_words(&c);
     }
     if (is_given(&j->link, "-static")) {
         pli_cmd_words(&c, "-lpthread -ldl -lm"); // behind what needs them

@@ -20,7 +20,7 @@ struct job {
     const char *output;
     int threads;  // -T, 0: dynamic
     int pthreads; // -1: processes; else threads per process, 0: chosen at launch
-    bool verbose, keep, no_lines, no_warn, warn_error, extern_main, debug, help, version;
+    bool verbose, keep, no_lines, no_warn, warn_error, extern_main, inst, debug, help, version;
     bool is_check;   // -fsyntax-only
     const char *ask; // a question, and what about
     const char *ask_value;

@@ -70,40 +70,49 @@ typedef struct {
 PLI_UPC_PIECES_OF(void, );
 PLI_UPC_PIECES_OF(bupc_handle_t, _async);
 
-// Atomic operations without a domain. They return the old value.
+// Atomic operations without a domain. They return the old value. Those with _private are on memory
+// of this process, or shared memory that is near, through a plain pointer.
+#define PLI_UPC_TARGET_relaxed shared void *
+#define PLI_UPC_TARGET_strict shared void *
+#define PLI_UPC_TARGET_private void *
 #define PLI_UPC_WORD(X, T, t, order)                                                               \
-    T bupc_atomic##X##_read_##order(shared void *ptr) PLI_UPC_AS(word_read_##order##_##t);         \
-    void bupc_atomic##X##_set_##order(shared void *ptr, T val) PLI_UPC_AS(word_set_##order##_##t); \
-    T bupc_atomic##X##_swap_##order(shared void *ptr, T val) PLI_UPC_AS(word_swap_##order##_##t);  \
-    T bupc_atomic##X##_cswap_##order(shared void *ptr, T oldval, T newval)                         \
+    T bupc_atomic##X##_read_##order(PLI_UPC_TARGET_##order ptr)                                    \
+        PLI_UPC_AS(word_read_##order##_##t);                                                       \
+    void bupc_atomic##X##_set_##order(PLI_UPC_TARGET_##order ptr, T val)                           \
+        PLI_UPC_AS(word_set_##order##_##t);                                                        \
+    T bupc_atomic##X##_swap_##order(PLI_UPC_TARGET_##order ptr, T val)                             \
+        PLI_UPC_AS(word_swap_##order##_##t);                                                       \
+    T bupc_atomic##X##_cswap_##order(PLI_UPC_TARGET_##order ptr, T oldval, T newval)               \
         PLI_UPC_AS(word_cswap_##order##_##t)
 #define PLI_UPC_WORD_INTEGER(X, T, t, order)                                                       \
     PLI_UPC_WORD(X, T, t, order);                                                                  \
-    T bupc_atomic##X##_mswap_##order(shared void *ptr, T mask, T val)                              \
+    T bupc_atomic##X##_mswap_##order(PLI_UPC_TARGET_##order ptr, T mask, T val)                    \
         PLI_UPC_AS(word_mswap_##order##_##t);                                                      \
-    T bupc_atomic##X##_fetchadd_##order(shared void *ptr, T val)                                   \
+    T bupc_atomic##X##_fetchadd_##order(PLI_UPC_TARGET_##order ptr, T val)                         \
         PLI_UPC_AS(word_fetchadd_##order##_##t);                                                   \
-    T bupc_atomic##X##_fetchand_##order(shared void *ptr, T val)                                   \
+    T bupc_atomic##X##_fetchand_##order(PLI_UPC_TARGET_##order ptr, T val)                         \
         PLI_UPC_AS(word_fetchand_##order##_##t);                                                   \
-    T bupc_atomic##X##_fetchor_##order(shared void *ptr, T val)                                    \
+    T bupc_atomic##X##_fetchor_##order(PLI_UPC_TARGET_##order ptr, T val)                          \
         PLI_UPC_AS(word_fetchor_##order##_##t);                                                    \
-    T bupc_atomic##X##_fetchxor_##order(shared void *ptr, T val)                                   \
+    T bupc_atomic##X##_fetchxor_##order(PLI_UPC_TARGET_##order ptr, T val)                         \
         PLI_UPC_AS(word_fetchxor_##order##_##t);                                                   \
-    T bupc_atomic##X##_fetchnot_##order(shared void *ptr) PLI_UPC_AS(word_fetchnot_##order##_##t)
-#define PLI_UPC_WORD_BOTH(kind, X, T, t)                                                           \
+    T bupc_atomic##X##_fetchnot_##order(PLI_UPC_TARGET_##order ptr)                                \
+        PLI_UPC_AS(word_fetchnot_##order##_##t)
+#define PLI_UPC_WORD_ALL(kind, X, T, t)                                                            \
     kind(X, T, t, relaxed);                                                                        \
-    kind(X, T, t, strict)
+    kind(X, T, t, strict);                                                                         \
+    kind(X, T, t, private)
 
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD_INTEGER, I, int, i32);
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD_INTEGER, UI, unsigned int, u32);
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD_INTEGER, L, long, i64);
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD_INTEGER, UL, unsigned long, u64);
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD_INTEGER, I32, int32_t, i32);
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD_INTEGER, U32, uint32_t, u32);
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD_INTEGER, I64, int64_t, i64);
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD_INTEGER, U64, uint64_t, u64);
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD, F, float, f32);
-PLI_UPC_WORD_BOTH(PLI_UPC_WORD, D, double, f64);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD_INTEGER, I, int, i32);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD_INTEGER, UI, unsigned int, u32);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD_INTEGER, L, long, i64);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD_INTEGER, UL, unsigned long, u64);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD_INTEGER, I32, int32_t, i32);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD_INTEGER, U32, uint32_t, u32);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD_INTEGER, I64, int64_t, i64);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD_INTEGER, U64, uint64_t, u64);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD, F, float, f32);
+PLI_UPC_WORD_ALL(PLI_UPC_WORD, D, double, f64);
 
 // Semaphores lie at the thread that allocates them and begin with 0. Any thread may use them;
 // every operation is a fence.

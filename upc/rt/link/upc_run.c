@@ -28,6 +28,7 @@ extern struct pli_upc_unit *__stop_pli_upc_units[] __attribute__((weak));
 extern char **environ;
 
 void pli_upc_poll_slow(void); // of the library
+#pragma weak pli_upc_main     // a library of UPC code has none
 
 void pli_upc_poll(void)
 {
@@ -98,9 +99,22 @@ static int open_program(void)
     return pli_upc_open(&program);
 }
 
-static void begin_thread(int i)
+static int no_main(int argc, char **argv, char **envp)
+{
+    (void)argc, (void)argv, (void)envp;
+    fprintf(stderr, "this program has no main in UPC; its own calls bupc_init (bupc_extern.h)\n");
+    return 1;
+}
+
+static pli_upc_main_fn main_of_program(void)
+{
+    return pli_upc_main != NULL ? pli_upc_main : no_main;
+}
+
+static void begin_thread(int i, int argc, char **argv)
 {
     pli_upc_mythread = pli_upc_enter(i);
+    pli_upc_gasp_begin(&argc, &argv);
     pli_upc_fill(&program);
     for (pli_upc_init_fn *f = all.inits; f < all.inits_end; f++) {
         (*f)();
@@ -113,9 +127,9 @@ static void begin_thread(int i)
 // exit ends here, from wherever it is called.
 static void at_exit(int status, void *arg)
 {
-    (void)status;
     (void)arg;
     fflush(stdout);
+    pli_upc_gasp_end(status);
     pli_upc_leave();
     int is_over = 1;
     MPI_Finalized(&is_over);
@@ -125,12 +139,17 @@ static void at_exit(int status, void *arg)
     pli_upc_close();
 }
 
-int pli_upc_run(int argc, char **argv)
+void pli_upc_extern_begin(int argc, char **argv)
 {
     open_program();
-    begin_thread(0);
+    begin_thread(0, argc, argv);
     on_exit(at_exit, NULL);
-    return pli_upc_main(argc, argv, environ);
+}
+
+int pli_upc_run_main(int argc, char **argv, pli_upc_main_fn main_fn)
+{
+    pli_upc_extern_begin(argc, argv);
+    return main_fn(argc, argv, environ);
 }
 
 #else
@@ -142,6 +161,7 @@ static struct start {
 } * starts;
 static int n_start;
 static __thread int my_start = -1;
+static pli_upc_main_fn thread_main;
 
 _Noreturn void __real_exit(int status);
 _Noreturn void __wrap_exit(int status);
@@ -176,6 +196,7 @@ static _Noreturn void end_thread(int status)
     s->status = status;
     s->has_ended = 1;
     fflush(stdout);
+    pli_upc_gasp_end(status);
     pli_upc_leave();
     pli_upc_mpi_end();
     if (my_start != 0) {
@@ -214,8 +235,8 @@ int pli_upc_my_start(void)
 static _Noreturn void run_thread(struct start *s)
 {
     my_start = (int)(s - starts);
-    begin_thread(my_start);
-    end_thread(pli_upc_main(s->argc, s->argv, environ));
+    begin_thread(my_start, s->argc, s->argv);
+    end_thread(thread_main(s->argc, s->argv, environ));
 }
 
 static void *thread_body(void *arg)
@@ -243,18 +264,38 @@ static void create(struct start *s)
     pthread_attr_destroy(&attr);
 }
 
-int pli_upc_run(int argc, char **argv)
+static void prepare(int argc, char **argv)
 {
     n_start = open_program();
     starts = calloc((size_t)n_start, sizeof *starts);
     if (starts == NULL) {
         fprintf(stderr, "no memory to start %d UPC threads\n", n_start);
-        return 1;
+        _exit(1);
     }
     on_exit(at_exit, NULL);
     for (int i = 0; i < n_start; i++) {
         starts[i] = (struct start){ .argc = argc, .argv = copy_args(argc, argv) };
     }
+}
+
+void pli_upc_extern_begin(int argc, char **argv)
+{
+    prepare(argc, argv);
+    if (n_start > 1) {
+        fprintf(stderr,
+                "bupc_init: this process has %d UPC threads; bupc_init_reentrant starts each, or "
+                "upcrun -p makes them processes\n",
+                n_start);
+        pli_upc_global_exit(1);
+    }
+    my_start = 0;
+    begin_thread(0, argc, argv);
+}
+
+int pli_upc_run_main(int argc, char **argv, pli_upc_main_fn main_fn)
+{
+    prepare(argc, argv);
+    thread_main = main_fn;
     for (int i = 1; i < n_start; i++) {
         create(&starts[i]);
     }
@@ -262,3 +303,10 @@ int pli_upc_run(int argc, char **argv)
 }
 
 #endif
+
+int pli_upc_run(int argc, char **argv);
+
+int pli_upc_run(int argc, char **argv)
+{
+    return pli_upc_run_main(argc, argv, main_of_program());
+}

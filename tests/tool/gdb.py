@@ -1,0 +1,197 @@
+"""mpiexec --gdb on a terminal: a real gdb stops a rank while the others run, of a replay too; panes of tmux; no terminal."""
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from lib.launch import BUILD, MPIEXEC, SLOW, Run, check, sanitizer_behind, status
+
+PROBE = os.path.join(BUILD, "tests", "bin", "record_probe")
+NEXT = "\x1d"
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, *args, env=None):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update({"TERM": "dumb", "DEBUGINFOD_URLS": "", **(env or {})})
+            if "TMUX" not in (env or {}):
+                os.environ.pop("TMUX", None)
+            os.execv(args[0], list(map(str, args)))
+        self.text = ""
+        self.at = 0
+        self.is_failed = False
+
+    def wait(self, pattern, seconds=60):
+        """Until this was shown, after what was waited for before."""
+        end = time.monotonic() + seconds * SLOW
+        while not self.is_failed:
+            found = re.compile(pattern).search(self.text, self.at)
+            if found:
+                self.at = found.end()
+                return found
+            if time.monotonic() > end:
+                check(False, f"{pattern!r} does not come: {self.text}", 2)
+                self.fail()
+            if select.select([self.fd], [], [], 0.2)[0]:
+                try:
+                    data = os.read(self.fd, 4096)
+                except OSError:
+                    data = b""
+                if not data:
+                    check(False, f"ended before {pattern!r}: {self.text}", 2)
+                    self.fail()
+                self.text += data.decode(errors="replace")
+        return None
+
+    def fail(self):
+        """What follows makes no sense any more."""
+        self.is_failed = True
+        os.kill(self.pid, signal.SIGTERM)
+
+    def type(self, text):
+        if not self.is_failed:
+            os.write(self.fd, text.encode())
+
+    def end(self):
+        while True:
+            try:
+                data = os.read(self.fd, 4096)
+            except OSError:
+                break
+            if not data:
+                break
+            self.text += data.decode(errors="replace")
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def can_trace():
+    p = subprocess.run(["gdb", "-q", "-batch", "-ex", "run", "--args", "/bin/true"], capture_output=True, text=True, check=False)
+    return "exited normally" in p.stdout
+
+
+def one_rank(d):
+    """Rank 1 of 3 in a replay: stopped twice at the same place with the same message before it."""
+    at = os.path.join(d, "record")
+    first = Run("--record", at, "-n", 3, PROBE, "order", 4)
+    check(first.rc == 0, first)
+    seen = []
+    for _ in range(2):
+        t = Terminal(MPIEXEC, "--replay", at, "--gdb=0", "-n", 3, PROBE, "order", 4)
+        t.wait(r"\[gdb of rank 0\]")
+        t.wait(r"\(gdb\) ")
+        t.type("set confirm off\n")
+        t.wait(r"\(gdb\) ")
+        t.type("break half_way\n")
+        t.wait(r"Breakpoint 1 at 0x")
+        t.wait(r"\(gdb\) ")
+        t.type("run\n")
+        t.wait(r"Breakpoint 1, half_way", 120)
+        t.wait(r"\(gdb\) ")
+        t.type("print sum\n")
+        found = t.wait(r"\$1 = (\d+)")
+        seen.append(found and found.group(1))
+        t.wait(r"\(gdb\) ")
+        t.type("delete\ncontinue\n")
+        found = t.wait(r"sum [0-9a-f]{16}", 120)
+        check(found and found.group(0) == first.out.strip(), t.text)
+        t.wait(r"exited normally")
+        t.type("quit\n")
+        check(t.end() == 0, t.text)
+    check(seen[0] is not None and seen[0] == seen[1], seen)
+
+
+def one_at_a_time():
+    """Both ranks under gdb; a key goes from one to the other, and Ctrl-C stops the program."""
+    t = Terminal(MPIEXEC, "--gdb", "-n", 2, PROBE, "order", 8)
+    t.wait(r"gdb of rank 0; Ctrl-\] goes to that of the next rank\]")
+    t.wait(r"\(gdb\) ")
+    t.type("run\n")
+    t.type(NEXT)
+    t.wait(r"gdb of rank 1; ")
+    t.wait(r"\(gdb\) ")
+    t.type("run\n")
+    t.wait(r"exited normally", 120)
+    t.type("quit\n")
+    t.wait(r"gdb of rank 0; ")
+    t.wait(r"exited normally", 120)
+    t.type("shell sleep 100\n")
+    time.sleep(0.2)  # not needed: Ctrl-C also ends a command that has not begun
+    t.type("\x03")
+    t.type("quit\n")
+    check(t.end() == 0, t.text)
+    check(re.search(r"sum [0-9a-f]{16}", t.text), t.text)
+
+
+def in_tmux(d):
+    """A server of our own; mpiexec runs in its first pane, and the debuggers in two more."""
+    if shutil.which("tmux") is None:
+        print("tmux is not there: panes are not tried")
+        return
+    sock, out = os.path.join(d, "tmux"), os.path.join(d, "status")
+
+    def tmux(*args):
+        return subprocess.run(["tmux", "-S", sock, *args], capture_output=True, text=True, check=False).stdout
+
+    def wait_for(what, test):
+        end = time.monotonic() + 60 * SLOW
+        while not test():
+            if time.monotonic() > end:
+                check(False, f"{what}: {[tmux('capture-pane', '-p', '-t', p) for p in panes()]}", 2)
+                return False
+            time.sleep(0.1)
+        return True
+
+    def panes():
+        return tmux("list-panes", "-F", "#{pane_id}").split()
+
+    def shown(pane):
+        return tmux("capture-pane", "-p", "-t", pane)
+
+    env = {k: v for k, v in os.environ.items() if k != "TMUX"}
+    subprocess.run(["tmux", "-S", sock, "-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "60",
+                    f"DEBUGINFOD_URLS= {MPIEXEC} --gdb -n 2 {PROBE} order 8; echo $? > {out}; exec sleep 1000"], check=True, env=env)
+    try:
+        if wait_for("panes", lambda: len(panes()) == 3) and \
+                wait_for("prompts", lambda: all("(gdb)" in shown(p) for p in panes()[1:])):
+            debuggers = panes()[1:]
+            for p in debuggers:
+                tmux("send-keys", "-t", p, "run", "Enter")
+            wait_for("both end", lambda: all("exited normally" in shown(p) for p in debuggers))
+            for p in debuggers:
+                tmux("send-keys", "-t", p, "quit", "Enter")
+            wait_for("mpiexec ends", lambda: os.path.exists(out) and open(out, encoding="ascii").read().strip() == "0")
+            check(len(panes()) == 1, panes())
+    finally:
+        tmux("kill-server")
+
+
+def main():
+    if shutil.which("gdb") is None or not can_trace():
+        print("skipped: there is no gdb, or this host permits no ptrace")
+        sys.exit(77)
+    sanitizer_behind()
+    r = Run("--gdb", "-n", 2, PROBE)
+    check(r.rc == 2 and "--gdb needs a terminal" in r.words, r)
+    r = Run("--gdb", "-n", 2, PROBE, env={"PATH": "/nowhere"})
+    check(r.rc == 2 and "there is no gdb in PATH" in r.words, r)
+    for bad in ("5", "x", "1-", "0;1"):
+        t = Terminal(MPIEXEC, f"--gdb={bad}", "-n", 2, PROBE)
+        check(t.end() == 2 and f"--gdb={bad}" in t.text, t.text)
+    with tempfile.TemporaryDirectory() as d:
+        one_rank(d)
+        one_at_a_time()
+        in_tmux(d)
+    sys.exit(status())
+
+
+if __name__ == "__main__":
+    main()
