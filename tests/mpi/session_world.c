@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs without MPI_Init whose world changes. "resize": 2 ranks, then 5, then 3. "respawn": rank
 // 1 dies, and another process takes its place. "spawn": they start three more, which have a world
-// of their own and find their parents; of these one begins a second session, and one MPI_Init. Old and new ranks mean the same by the names of
-// process sets. A second argument: on several hosts. Needs mpiexec --elastic 1:6 -n 2, or
-// --on-failure=respawn -n 3.
+// of their own and find their parents; of these one begins a second session, and one calls
+// MPI_Init. Old and new ranks mean the same by the names of process sets. A second argument: on
+// several hosts. Needs mpiexec --elastic 1:6 -n 2, or --on-failure=respawn -n 3.
 #include "session.h"
 
 #include <signal.h>
