@@ -184,7 +184,7 @@ bench-elastic: all
 	@tools/setup/need bench
 	@python3 bench/elastic.py --build $(BUILD) $(if $(QUICK),--quick)
 	@python3 bench/elastic_images.py --build $(BUILD) $(if $(QUICK),--quick)
-	@python3 bench/elastic_change.py --build $(BUILD) $(if $(QUICK),--quick)
+	@python3 bench/elastic_resize.py --build $(BUILD) $(if $(QUICK),--quick)
 
 bench-impi: all
 	@python3 bench/impi.py --build $(BUILD) $(if $(QUICK),--quick)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Follows a scheduler. What is to be done is an order as a user would give it with mpictl, so
-// mpiexec gives it to itself that way, from a process beside it: it waits while the job is busy, and
-// its errors are sentences.
+// mpiexec gives it to itself that way, from a process beside it: it waits while the job is busy,
+// and its errors are sentences.
 #include "launcher/ranks/preempt.h"
 
 #include "launcher/base/launcher.h"

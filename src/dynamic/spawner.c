@@ -199,15 +199,18 @@ static enum pli_err announce(struct pli_comm *world, const struct pli_node_row *
     return err == PLI_OK ? pli_first_contact_send(*pair_out, 0, &context, sizeof context) : err;
 }
 
+bool pli_spawner_has_parent(void)
+{
+    const struct pli_boot *boot = pli_proc.boot;
+    return boot->row >= boot->node.header->n_row && boot->node.rows[boot->row].parent_context != 0;
+}
+
 enum pli_err pli_spawner_connect_parent(struct pli_comm *world)
 {
     const struct pli_boot *boot = pli_proc.boot;
     const struct pli_node_row *row = &boot->node.rows[boot->row];
     struct pli_comm *pair_comm = NULL;
     enum pli_err why = PLI_OK;
-    if (boot->row < boot->node.header->n_row || row->parent_context == 0) {
-        return PLI_OK;
-    }
     // All new processes must get here: if one ends before, the spawning call fails.
     enum pli_err err = pli_coll_barrier(world);
     if (err != PLI_OK) {

@@ -32,8 +32,10 @@ enum pli_err pli_spawner_start(const struct pli_spawner_request *request, int ro
                                struct pli_comm *comm, struct pli_spawner_count **counts_out,
                                int *n_part_out, struct pli_comm **out);
 
-// In a process that was spawned: make the intercommunicator with the parent. Collective over its
-// world. Other processes do nothing.
+// Whether this process was spawned.
+bool pli_spawner_has_parent(void);
+// In one that was: make the intercommunicator with the parent. Collective over those that were
+// spawned with it.
 enum pli_err pli_spawner_connect_parent(struct pli_comm *world);
 // The world ends.
 void pli_spawner_forget_parent(void);

@@ -6,6 +6,7 @@
 #include "glue/check.h"
 #include "glue/prepare.h"
 #include "glue/raise.h"
+#include "glue/world.h"
 #include "obj/errhandler.h"
 #include "obj/handle_predefined.h"
 #include "obj/info.h"
@@ -70,6 +71,9 @@ PLI_START int pli_session_calls_init(MPI_Info info, MPI_Errhandler errhandler, M
                                        : pli_fail(PLI_ERR_ARG, "argument session is NULL");
     if (err == PLI_OK) {
         err = pli_session_open_init(hints, e, &s);
+    }
+    if (err == PLI_OK && (err = pli_world_connect_parent()) != PLI_OK) {
+        pli_session_open_undo(s);
     }
     if (err != PLI_OK) {
         if (session != NULL) {

@@ -39,8 +39,8 @@ static int level = MPI_THREAD_SINGLE;
 static pthread_t main_thread;
 static struct pli_session *session; // while open
 
-// Enter a communicator of a process set under its ABI value.
-static enum pli_err make_comm(const char *set, uint64_t context, MPI_Comm handle, const char *name)
+// A communicator of a process set.
+static enum pli_err make_set_comm(const char *set, uint64_t context, struct pli_comm **out)
 {
     struct pli_endpoint *ep = pli_process_ep();
     struct pli_group *group;
@@ -48,16 +48,50 @@ static enum pli_err make_comm(const char *set, uint64_t context, MPI_Comm handle
     if (err != PLI_OK) {
         return err;
     }
-    struct pli_comm *c;
-    err = pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL, context, &c);
+    err = pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL, context, out);
     pli_group_release(group);
     if (err != PLI_OK) {
         pli_endpoint_release(ep);
+    }
+    return err;
+}
+
+// Enter a communicator of a process set under its ABI value.
+static enum pli_err make_comm(const char *set, uint64_t context, MPI_Comm handle, const char *name)
+{
+    struct pli_comm *c;
+    enum pli_err err = make_set_comm(set, context, &c);
+    if (err != PLI_OK) {
         return err;
     }
     snprintf(c->name, sizeof c->name, "%s", name);
     pli_handle_predefine(&c->obj, PLI_KIND_COMM, (int)(intptr_t)handle);
     return PLI_OK;
+}
+
+enum pli_err pli_world_connect_parent(void)
+{
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    static bool is_connected;
+    char world[PLI_PSET_NAME];
+    struct pli_comm *c;
+    if (!pli_spawner_has_parent()) {
+        return PLI_OK;
+    }
+    pthread_mutex_lock(&guard);
+    enum pli_err err = PLI_OK;
+    if (!is_connected) {
+        pli_session_pset_world(pli_boot.version, world);
+        err = make_set_comm(world, PLI_CONTEXT_SPAWNED, &c);
+        if (err == PLI_OK) {
+            snprintf(c->name, sizeof c->name, "MPI_COMM_WORLD"); // what a report would name
+            err = pli_spawner_connect_parent(c);
+            pli_comm_release(c);
+        }
+        is_connected = err == PLI_OK;
+    }
+    pthread_mutex_unlock(&guard);
+    return err;
 }
 
 // What an initialisation asks for.
@@ -87,7 +121,7 @@ static enum pli_err open_world(int required)
         err = pli_resize_error_begin();
     }
     if (err == PLI_OK) {
-        err = pli_spawner_connect_parent(pli_arg_comm(MPI_COMM_WORLD));
+        err = pli_world_connect_parent();
         if (err != PLI_OK) {
             pli_comm_release(pli_arg_comm(MPI_COMM_WORLD));
             pli_comm_release(pli_arg_comm(MPI_COMM_SELF));

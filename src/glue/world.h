@@ -18,6 +18,10 @@ int pli_world_query_thread(int *provided);
 int pli_world_is_thread_main(int *flag);
 int pli_world_abort(MPI_Comm comm, int code);
 
+// Make the intercommunicator with the parent, in a process that was spawned, once: its first
+// MPI_Init or MPI_Session_init. Waits for those that were spawned with it. Context: MPI is open.
+enum pli_err pli_world_connect_parent(void);
+
 // Whether the thread level lets the calling thread call MPI at all. Context: the world is open.
 enum pli_err pli_world_may_call(void);
 

@@ -68,6 +68,7 @@ enum {
     PLI_CONTEXT_SELF = 8,
     PLI_CONTEXT_UPC = 16,     // the threads of a UPC group; groups share no process
     PLI_CONTEXT_UPC_ALL = 20, // the processes of all UPC groups
+    PLI_CONTEXT_SPAWNED = 24, // those that one call has spawned, until they know their parent
     PLI_CONTEXT_FIRST = 64
 };
 

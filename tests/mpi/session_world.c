@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs without MPI_Init whose world changes. "resize": 2 ranks, then 5, then 3. "respawn": rank
-// 1 dies, and another process takes its place. Old and new ranks mean the same by the names of
-// process sets. A second argument: on several hosts. Needs mpiexec --elastic 1:6 -n 2, or
-// --on-failure=respawn -n 3.
+// 1 dies, and another process takes its place. "spawn": they start three more, which have a world
+// of their own and find their parents; of these one begins a second session, and one calls
+// MPI_Init. Old and new ranks mean the same by the names of process sets. A second argument: on
+// several hosts. Needs mpiexec --elastic 1:6 -n 2, or --on-failure=respawn -n 3.
 #include "session.h"
 
 #include <signal.h>
@@ -139,6 +140,54 @@ static void respawn(int version)
     MPI_Comm_free(&c);
 }
 
+enum { N_CHILD = 3 };
+
+static void spawn(char *program)
+{
+    char *args[] = { "child", NULL };
+    MPI_Comm c = s_comm(session, "mpi://WORLD", "parents"), children;
+    int rank, n = 0, sum = 0, mine;
+    MPI_Comm_rank(c, &rank);
+    T_MUST(MPI_Comm_spawn(program, args, N_CHILD, MPI_INFO_NULL, 0, c, &children,
+                          MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
+    MPI_Comm_remote_size(children, &n);
+    T_EQ(n, N_CHILD);
+    mine = rank + 1;
+    T_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, children));
+    T_EQ(sum, 10 + 20 + 30);
+    T_MPI(MPI_Comm_disconnect(&children));
+    MPI_Comm_free(&c);
+}
+
+static void child(void)
+{
+    MPI_Session second;
+    MPI_Comm c = s_comm(session, "mpi://WORLD", "children"), parents = MPI_COMM_NULL;
+    int rank, size, n = 0, sum = 0;
+    MPI_Comm_rank(c, &rank);
+    MPI_Comm_size(c, &size);
+    T_EQ(size, N_CHILD);
+    s_check(c, 4);
+    if (rank == 1) {
+        T_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &second));
+        T_MPI(MPI_Session_finalize(&second));
+    } else if (rank == 2) {
+        T_MPI(MPI_Init(NULL, NULL));
+    }
+    T_MPI(MPI_Comm_get_parent(&parents));
+    T_MUST(parents != MPI_COMM_NULL);
+    MPI_Comm_remote_size(parents, &n);
+    T_EQ(n, 2);
+    int mine = 10 * (rank + 1);
+    T_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, parents));
+    T_EQ(sum, 1 + 2);
+    T_MPI(MPI_Comm_disconnect(&parents));
+    MPI_Comm_free(&c);
+    if (rank == 2) {
+        T_MPI(MPI_Finalize());
+    }
+}
+
 int main(int argc, char **argv)
 {
     int version;
@@ -148,6 +197,10 @@ int main(int argc, char **argv)
     MPIX_World_version(&version);
     if (strcmp(argv[1], "resize") == 0) {
         resize(version);
+    } else if (strcmp(argv[1], "spawn") == 0) {
+        spawn(argv[0]);
+    } else if (strcmp(argv[1], "child") == 0) {
+        child();
     } else {
         respawn(version);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// preempt_probe FILE: takes part in every world that comes, tells its size and how often it has gone
-// round, and ends when FILE is there.
+// preempt_probe FILE: takes part in every world that comes, tells its size, and ends when FILE is
+// there.
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -2,9 +2,9 @@
 """Measures how long a world takes to change, with 2 to 64 ranks on 1 and on 4 virtual hosts: growing to twice as many, shrinking to
 half, MPI_Fork of all ranks, and moving one rank to another host.
 
-usage: elastic_change.py [--build DIR] [--quick]
+usage: elastic_resize.py [--build DIR] [--quick]
 
-Writes DIR/bench/elastic_change.json, and elastic_change.md with a plot for each kind of change beside it.
+Writes DIR/bench/elastic_resize.json, and elastic_resize.md with a plot for each kind of change beside it.
 """
 import os
 import re
@@ -54,17 +54,17 @@ def page(r, folder):
         lines = [(mark, f"{n_host} host{'s' if n_host > 1 else ''}",
                   [(row["ranks"], row["ms"]) for row in r["rows"] if row["kind"] == kind and row["hosts"] == n_host], dash)
                  for mark, n_host, dash in (("pliant", 1, None), ("openmpi", 4, "4 3"))]
-        figures[f"elastic_change_{kind}"] = (title, plot(lines, "ms", title))
+        figures[f"elastic_resize_{kind}"] = (title, plot(lines, "ms", title))
     text += write_figures(folder, figures)
     text.append("\n" + table(["change", "hosts", "ranks", "ms"],
                              [[row["kind"], str(row["hosts"]), str(row["ranks"]), number(row["ms"])] for row in r["rows"]]))
-    write_page(folder, "elastic_change", r, text)
+    write_page(folder, "elastic_resize", r, text)
 
 
 def main():
     is_quick, build, folder = arguments(__doc__)
     c = next(c for c in contenders(build) if c.name == "pliant")
-    program = c.build("elastic_change", folder)
+    program = c.build("elastic_resize", folder)
     sizes, runs = ((2, 4, 8), 1) if is_quick else ((2, 4, 8, 16, 32, 64), 3)
     has_criu = subprocess.run(["criu", "check"], capture_output=True, check=False).returncode == 0
     if not has_criu:
@@ -89,7 +89,7 @@ def main():
     finally:
         hosts.close()
     page(r, folder)
-    print(f"report: {os.path.relpath(os.path.join(folder, 'elastic_change.md'))}")
+    print(f"report: {os.path.relpath(os.path.join(folder, 'elastic_resize.md'))}")
     return n_bad > 0
 
 
