@@ -129,6 +129,7 @@ def kind_header(functions):
                         "struct pli_coll_kind_info {",
                         '    const char *name;     // "allreduce", as settings and messages call it',
                         '    const char *function; // "MPI_Allreduce"',
+                        '    const char *nonblocking; // "MPI_Iallreduce"',
                         "    enum pli_coll_layout send, recv;",
                         "    bool is_rooted;", "};",
                         "extern const struct pli_coll_kind_info pli_coll_kind_info[PLI_N_COLL];", "", "#endif", ""])
@@ -140,7 +141,7 @@ def kind_source(functions):
     for f in functions:
         rooted = "true" if any(p.kind == "root" for p in f.params) else "false"
         out += [f"    [PLI_COLL_{f.base.upper()}] = {{",
-                f'        "{f.base.lower()}", "{f.name}", {layout(f, "send")}, {layout(f, "recv")}, {rooted} }},']
+                f'        "{f.base.lower()}", "{f.name}", "MPI_I{f.base.lower()}", {layout(f, "send")}, {layout(f, "recv")}, {rooted} }},']
     return "\n".join(out + ["};", ""])
 
 

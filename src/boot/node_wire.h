@@ -153,7 +153,8 @@ struct pli_node_wait {
     _Atomic uint32_t what;     // written last; back to PLI_NODE_AWAKE first
     _Atomic uint32_t answered; // the last question after which it looked and found nothing
     char poll[28];       // "MPI_Test": it does not sleep but asks again and again; "": it sleeps
-    int32_t peer, tag;   // rank in the communicator; wildcards as MPI has them
+    int32_t peer, tag;   // rank in the communicator; wildcards as MPI has them; of a collective:
+                         // its root, and a number that is the same in all ranks, 0: not known
     int32_t rank;        // mine in the communicator
     uint32_t peer_index; // the process meant, UINT32_MAX: any
     uint32_t n_request;  // how many requests the call waits for

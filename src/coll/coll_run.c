@@ -32,6 +32,9 @@ static enum pli_err build(const struct pli_coll_args *a, enum pli_sched_use use,
     if (err != PLI_OK) {
         return err;
     }
+    if (pli_coll_kind_info[a->kind].is_rooted && !a->comm->is_inter) {
+        pli_sched_set_root(s, a->root);
+    }
     pli_sched_on(s, a->comm);
     if (fn != NULL) {
         fn(s, a);

@@ -5,6 +5,12 @@
 
 #include "base/log.h"
 #include "coll/board/board_life.h"
+#include "coll/sched.h"
+#include "msg/endpoint.h"
+#include "msg/lane.h"
+#include "msg/match.h"
+#include "msg/request.h"
+#include "obj/comm.h"
 
 #include <stdlib.h>
 
@@ -39,8 +45,33 @@ const struct pli_hostmap *pli_comm_state_hosts(struct pli_comm *comm)
     return state_of(comm)->hosts;
 }
 
+// Messages of collectives that no call of this rank has taken: no rank may have waited for another
+// one, so nobody else noticed that the calls differ.
+static void warn_of_leftover(struct pli_comm *comm)
+{
+    struct pli_match *m = &comm->ep->match;
+    if (!pli_match_has_unexpected(m) || comm->is_span || pli_request_may_be_withdrawn) {
+        return;
+    }
+    pli_lock_take(&comm->ep->lane->lock);
+    const struct pli_match_item *i = m->arrival.first;
+    while (i != NULL && i->context != (comm->context | PLI_CHAN_COLL)) {
+        i = i->later;
+    }
+    int source = i != NULL ? i->source : -1, tag = i != NULL ? i->tag : 0;
+    pli_lock_drop(&comm->ep->lane->lock);
+    if (source >= 0) {
+        char call[PLI_SCHED_CALL];
+        pli_log(PLI_WARN,
+                "rank %d called %s on %s, which this rank did not: collective calls must be the "
+                "same in all ranks",
+                source, pli_sched_say_tag(comm, tag, call), pli_comm_say(comm));
+    }
+}
+
 static void end(struct pli_comm *comm)
 {
+    warn_of_leftover(comm);
     if (comm->coll != NULL) {
         pli_board_life_end(comm->coll->here);
         pli_hostmap_close(comm->coll->hosts);

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,8 @@ enum pli_err pli_sched_create(enum pli_coll_kind kind, enum pli_sched_use use,
     s->cap = is_lean ? 0 : FEW_STEPS;
     s->n_inline = is_lean ? INLINE_ROOM : 0;
     s->kind = kind;
+    s->mark = (uint32_t)kind;
+    s->root = -1;
     s->name = pli_coll_kind_info[kind].name;
     s->is_persistent = use == PLI_SCHED_PERSISTENT;
     s->waits_for = FOR_NONE;
@@ -91,14 +94,41 @@ void pli_sched_destroy(struct pli_sched *s)
     give(s, s);
 }
 
+void pli_sched_set_root(struct pli_sched *s, int root)
+{
+    s->root = root;
+    s->mark = (uint32_t)s->kind + (uint32_t)root * MARK_KINDS % MARKS;
+}
+
+// Half of the tags for each kind: a persistent operation keeps its own for long. With the mark in
+// it, ranks that call different operations wait for each other and are reported, where they would
+// else take each other's data.
 void pli_sched_on(struct pli_sched *s, struct pli_comm *comm)
 {
-    // Half of the tags for each kind: a persistent operation keeps its own for long.
     s->on = comm;
     s->is_span = s->is_span || comm->is_span;
-    uint32_t first = comm->is_span ? SPAN_FIRST : 0; // below are those that IMPI gives
-    s->tag = s->is_persistent ? (int)(comm->n_coll_init++ % TAGS + TAGS)
-                              : (int)(first + comm->n_coll++ % (TAGS - first));
+    if (comm->is_span) { // other MPIs know tags without marks; those below are given by IMPI
+        s->tag = s->is_persistent
+                     ? (int)(comm->n_coll_init++ % TAGS + TAGS)
+                     : (int)(SPAN_FIRST + comm->n_coll++ % (uint32_t)(TAGS - SPAN_FIRST));
+        return;
+    }
+    uint32_t n = s->is_persistent ? comm->n_coll_init++ : comm->n_coll++;
+    s->tag = (int)(n % (TAGS / MARKS) * MARKS + s->mark + (s->is_persistent ? TAGS : 0u));
+}
+
+const char *pli_sched_say_tag(const struct pli_comm *comm, int tag, char to[PLI_SCHED_CALL])
+{
+    int kind = tag % MARK_KINDS, n_root = MARKS / MARK_KINDS;
+    if (kind >= PLI_N_COLL) {
+        return "a collective";
+    }
+    if (!pli_coll_kind_info[kind].is_rooted || comm->is_inter || comm->size > n_root) {
+        return pli_coll_kind_info[kind].function;
+    }
+    snprintf(to, PLI_SCHED_CALL, "%s with root %d", pli_coll_kind_info[kind].function,
+             tag / MARK_KINDS % n_root);
+    return to;
 }
 
 void pli_sched_skip(struct pli_comm *comm)

@@ -32,6 +32,10 @@ enum pli_err pli_sched_create(enum pli_coll_kind kind, enum pli_sched_use use,
                               struct pli_sched **out);
 void pli_sched_destroy(struct pli_sched *s);
 
+// All members name this root: messages of a member that names another one do not match. Before
+// pli_sched_on.
+void pli_sched_set_root(struct pli_sched *s, int root);
+
 // What follows talks on this communicator, under a tag that no other collective uses. All its
 // members call this in the same order.
 void pli_sched_on(struct pli_sched *s, struct pli_comm *comm);
@@ -42,6 +46,11 @@ void pli_sched_skip(struct pli_comm *comm);
 // Peers named from here on are places in this list of ranks; NULL: ranks themselves. The list must
 // stay until the schedule is built.
 void pli_sched_among(struct pli_sched *s, const int *ranks);
+
+// The call whose messages have this tag: "MPI_Bcast with root 1". Not for communicators that span
+// MPI jobs.
+enum { PLI_SCHED_CALL = 64 };
+const char *pli_sched_say_tag(const struct pli_comm *comm, int tag, char to[PLI_SCHED_CALL]);
 
 // The tag that steps now get, and return to a communicator under a tag it had before.
 int pli_sched_tag(const struct pli_sched *s);

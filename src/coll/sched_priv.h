@@ -48,6 +48,8 @@ struct pli_sched {
     const int *among;    // building: the ranks that peers are places among
     struct pli_comm *on; // building: where steps talk, and under which tag
     int tag;
+    uint32_t mark; // in every tag: the operation, and its root where all name one
+    int root;      // for the record of a long wait; -1: there is none
     struct step *steps;
     int n_step, cap;
     struct child *children;
@@ -73,6 +75,9 @@ struct pli_sched {
 };
 
 enum { FOR_NONE = -1, FOR_ALL = -2, TAGS = 0x40000000, SPAN_FIRST = 2048 };
+// The low bits of a tag: the kind, and above it the root modulo 32.
+enum { MARK_KINDS = 32, MARKS = 1024 };
+_Static_assert((int)PLI_N_COLL <= (int)MARK_KINDS, "a mark tells all kinds apart");
 
 // Memory that belongs to the schedule.
 void *pli_sched_take(const struct pli_sched *s, size_t size);

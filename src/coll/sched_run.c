@@ -222,12 +222,28 @@ static void request_clean(struct pli_request *r)
     pli_sched_destroy(r->ext);
 }
 
+// What numbers the operation among those of its communicator; 0: it talks on several.
+static int number_of(const struct pli_sched *s, const struct pli_comm *comm)
+{
+    return s->is_span || comm->is_inter ? 0 : s->tag / MARKS + 1;
+}
+
+static const char *request_call(const struct pli_request *r, int *root, int *number)
+{
+    const struct pli_sched *s = r->ext;
+    *root = s->root;
+    *number = number_of(s, r->comm);
+    return s->is_persistent ? pli_coll_kind_info[s->kind].function
+                            : pli_coll_kind_info[s->kind].nonblocking;
+}
+
 static const struct pli_request_ops ops = {
     .name = "collective",
     .start = request_start,
     .cancel = pli_request_no_cancel,
     .finish = request_finish,
     .clean = request_clean,
+    .call = request_call,
 };
 
 enum pli_err pli_sched_run(struct pli_sched *s, struct pli_comm *comm)
@@ -243,7 +259,10 @@ enum pli_err pli_sched_run(struct pli_sched *s, struct pli_comm *comm)
     start(s);
     struct pli_waiter w = { .lane = s->lane,
                             .comm = comm,
-                            .call = pli_coll_kind_info[s->kind].function };
+                            .call = pli_coll_kind_info[s->kind].function,
+                            .has_root = s->root >= 0,
+                            .peer = s->root,
+                            .tag = number_of(s, comm) };
     w.is_far = comm->is_span;
     while (!pli_request_is_done(&r)) {
         pli_progress_step(&w);

@@ -55,7 +55,8 @@ struct pli_waiter {
     uint32_t n_request;                // how many
     const struct pli_comm *comm;       // without a request: a probe or a collective on this
     const char *call;                  // "MPI_Bcast"; NULL with a comm: a probe
-    int peer, tag;                     // of a probe
+    int peer, tag; // of a probe; of a collective: its root, and what numbers it or 0
+    bool has_root; // the collective has one
     // Called a few times a second while asleep, when set, to note what no message tells; the
     // condition is looked at afterwards. Context: no lock held.
     void (*watch)(const struct pli_waiter *w);

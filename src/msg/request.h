@@ -32,6 +32,9 @@ struct pli_request_ops {
     enum pli_err (*finish)(struct pli_request *r, MPI_Status *status);
     // Free what hangs off the request when it is destroyed.
     void (*clean)(struct pli_request *r);
+    // The MPI function of a collective, its root or -1, and its number on the communicator or 0:
+    // for the record of a long wait. NULL: the name above. Context: lane locked.
+    const char *(*call)(const struct pli_request *r, int *root, int *number);
 };
 
 // What the owner of the request knows and sets.

@@ -52,6 +52,19 @@ static void note_peer(struct pli_node_wait *to, const struct pli_comm *comm, int
                          : UINT32_MAX;
 }
 
+static void note_collective(struct pli_node_wait *to, const struct pli_waiter *w)
+{
+    const struct pli_request *r = w->request;
+    const char *call = w->call;
+    int root = w->has_root ? w->peer : -1, number = w->tag;
+    if (call == NULL) {
+        call = r->ops->call != NULL ? r->ops->call(r, &root, &number) : r->ops->name;
+    }
+    to->peer = root >= 0 ? root : MPI_UNDEFINED;
+    to->tag = number;
+    snprintf(to->call, sizeof to->call, "%s", call);
+}
+
 // Fill a record. Context: the waiter's lane locked.
 static uint32_t fill(struct pli_node_wait *to, const struct pli_waiter *w, uint64_t site)
 {
@@ -81,7 +94,7 @@ static uint32_t fill(struct pli_node_wait *to, const struct pli_waiter *w, uint6
         to->bytes = r->size;
     } else if (comm != NULL && (w->call != NULL || r != NULL)) {
         what = PLI_NODE_WAIT_COLL;
-        snprintf(to->call, sizeof to->call, "%s", w->call != NULL ? w->call : r->ops->name);
+        note_collective(to, w);
     } else if (comm != NULL && r == NULL) {
         what = PLI_NODE_WAIT_PROBE;
         note_peer(to, comm, w->peer, w->tag);

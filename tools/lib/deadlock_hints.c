@@ -164,6 +164,20 @@ static bool has_died(const struct look *l, uint32_t row)
            pli_node_failure(node, node->rows[row].index) != 0;
 }
 
+// "MPI_Bcast with root 1 (solver.c:17)"
+static const char *say_call(const struct look *l, const struct pli_wait_entry *e, char *to,
+                            size_t cap)
+{
+    char root[32] = "", site[96] = "";
+    pli_job_status_site(l->node, e, site, sizeof site);
+    if (e->wait->peer >= 0) {
+        snprintf(root, sizeof root, " with root %d", e->wait->peer);
+    }
+    snprintf(to, cap, "%s%s%s%s%s", e->wait->call, root, site[0] != '\0' ? " (" : "", site,
+             site[0] != '\0' ? ")" : "");
+    return to;
+}
+
 // Compare two entries, the first of them in a collective. True: a mistake was found and printed.
 static bool compare(struct look *l, const struct pli_wait_entry *e, const struct pli_wait_entry *o)
 {
@@ -175,11 +189,26 @@ static bool compare(struct look *l, const struct pli_wait_entry *e, const struct
     if (strcmp(w->call, "upc_lock") == 0 || strcmp(v->call, "upc_lock") == 0) {
         return false; // not a collective, but another wait that has a name
     }
-    if (is_coll && o > e && is_same && strcmp(v->call, w->call) != 0) {
+    bool is_same_root = v->peer == w->peer || v->peer < 0 || w->peer < 0;
+    if (is_coll && o > e && is_same && (strcmp(v->call, w->call) != 0 || !is_same_root)) {
         if (may_say(l)) {
-            l->line("  mismatch: on %s %s is in %s and %s in %s; all must call the same "
-                    "collectives in the same order\n",
-                    pli_wait_list_comm(e), me, w->call, it, v->call);
+            char mine[160], its[160];
+            l->line("  mismatch: on %s %s is in %s, %s in %s: collective calls must be the same "
+                    "in all ranks, in the same order\n",
+                    pli_wait_list_comm(e), me, say_call(l, e, mine, sizeof mine), it,
+                    say_call(l, o, its, sizeof its));
+        }
+        return true;
+    }
+    bool is_numbered = w->tag > 0 && v->tag > 0;
+    if (is_coll && o > e && is_same && is_numbered && w->tag != v->tag) {
+        if (may_say(l)) {
+            char mine[160], its[160];
+            l->line("  mismatch: on %s %s is in %s and %s in %s, but one of them left out a "
+                    "collective before, or called another one: collective calls must be the same "
+                    "in all ranks, in the same order\n",
+                    pli_wait_list_comm(e), me, say_call(l, e, mine, sizeof mine), it,
+                    say_call(l, o, its, sizeof its));
         }
         return true;
     }

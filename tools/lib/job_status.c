@@ -151,7 +151,7 @@ static void say_wait(const struct pli_node *node, const struct pli_wait_entry *e
 {
     const struct pli_node_wait *w = e->wait;
     const char *comm = pli_wait_list_comm(e);
-    char peer[64], tag[24], more[48] = "";
+    char peer[64], tag[24], more[48] = "", root[24] = "";
     say_peer(node, e, peer, sizeof peer);
     say_tag(w->tag, tag, sizeof tag);
     if (w->n_request > 1) {
@@ -172,7 +172,10 @@ static void say_wait(const struct pli_node *node, const struct pli_wait_entry *e
         snprintf(to, cap, "probes for %s, %s, on %s", peer, tag, comm);
         break;
     case PLI_NODE_WAIT_COLL:
-        snprintf(to, cap, "is in %s on %s%s", w->call, comm, more);
+        if (w->peer >= 0) {
+            snprintf(root, sizeof root, ", root %d", w->peer);
+        }
+        snprintf(to, cap, "is in %s on %s%s%s", w->call, comm, root, more);
         break;
     default:
         snprintf(to, cap, "waits for something of its own program");
@@ -226,7 +229,7 @@ typedef void (*line_fn)(const char *fmt, ...) __attribute__((format(printf, 1, 2
 struct print {
     const struct pli_node *node;
     line_fn line;
-    char last[320];
+    char last[320], last_site[320];
     uint32_t n_same, n_shown;
 };
 
@@ -238,9 +241,8 @@ static void end_same(struct print *p)
     }
 }
 
-// The place in the source that an entry was called from; "" if it is not known.
-static void find_site(const struct pli_node *node, const struct pli_wait_entry *e, char *to,
-                      size_t cap)
+void pli_job_status_site(const struct pli_node *node, const struct pli_wait_entry *e, char *to,
+                         size_t cap)
 {
     to[0] = '\0';
     if (e->site[0] != '\0' || (known_site != NULL && e->tid != 0)) {
@@ -257,18 +259,22 @@ static void print_one(struct print *p, const char *who, const char *text,
                       const struct pli_wait_entry *e, bool is_last)
 {
     bool is_named = e != NULL && e->ep != 0 && p->n_shown < ALWAYS;
-    if (strcmp(text, p->last) == 0 && !is_named && (p->n_shown >= 8 || !is_last)) {
+    bool is_same = strcmp(text, p->last) == 0;
+    char site[320] = "";
+    // To find a place in the source takes a while: where many ranks are alike it is left out.
+    if (e != NULL && (!is_same || p->n_same < LINES)) {
+        pli_job_status_site(p->node, e, site, sizeof site);
+    }
+    is_same = is_same && (site[0] == '\0' || strcmp(site, p->last_site) == 0);
+    if (is_same && !is_named && (p->n_shown >= 8 || !is_last)) {
         p->n_same++;
         return;
     }
     end_same(p);
     snprintf(p->last, sizeof p->last, "%s", text);
+    snprintf(p->last_site, sizeof p->last_site, "%s", site);
     if (p->n_shown++ >= LINES) {
         return;
-    }
-    char site[320] = "";
-    if (e != NULL) {
-        find_site(p->node, e, site, sizeof site);
     }
     p->line("  %s %s%s%s\n", who, text, site[0] != '\0' ? ", called at " : "", site);
 }

@@ -7,6 +7,9 @@
 #include "boot/node.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+struct pli_wait_entry;
 
 // Whether the process of a row has ended, as far as the caller knows.
 typedef bool (*pli_job_status_over_fn)(void *arg, uint32_t row);
@@ -28,6 +31,10 @@ bool pli_job_status_is_stuck(const struct pli_node *node, pli_job_status_over_fn
 // Have the place where a row's rank waits told by this function; NULL: it is looked up in the
 // process of the rank.
 void pli_job_status_sites(const char *(*site_of)(uint32_t row));
+
+// The place in the source that an entry was called from; "" if it is not known.
+void pli_job_status_site(const struct pli_node *node, const struct pli_wait_entry *e, char *to,
+                         size_t cap);
 
 // The name of a process: "rank 3", or "UPC thread 2 of group 0" for one without a rank.
 enum { PLI_JOB_STATUS_NAME = 64 };

@@ -6,7 +6,6 @@
 #include "coll/board/board_ring.h"
 #include "coll/comm_state.h"
 #include "coll/piece.h"
-#include "ft/failure.h"
 #include "obj/comm.h"
 
 static enum pli_err give(struct pli_board *b, const struct pli_coll_args *a, size_t bytes)
@@ -15,9 +14,10 @@ static enum pli_err give(struct pli_board *b, const struct pli_coll_args *a, siz
     pli_cursor_init(&c, a->recv.buf, a->recv.count, a->recv.type);
     size_t piece = pli_board_ring_piece(b, bytes), done = 0;
     do {
-        unsigned char *to = pli_board_ring_next(b, a, bytes, piece);
-        if (to == NULL) {
-            return pli_failure_refuse("bcast", a->comm);
+        unsigned char *to;
+        enum pli_err err = pli_board_ring_next(b, a, bytes, piece, &to);
+        if (err != PLI_OK) {
+            return err;
         }
         size_t n = bytes - done < piece ? bytes - done : piece;
         if (n > 0 && a->recv.type->is_dense) {
@@ -58,7 +58,7 @@ enum pli_err pli_bcast_board(const struct pli_coll_args *a)
 {
     struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)(a->recv.count * a->recv.type->size);
-    b->kind = PLI_COLL_BCAST;
+    b->what = pli_board_what(a);
     if (a->root == b->me) {
         return give(b, a, bytes);
     }

@@ -6,7 +6,6 @@
 #include "coll/board/board_ring.h"
 #include "coll/comm_state.h"
 #include "coll/piece.h"
-#include "ft/failure.h"
 #include "obj/comm.h"
 
 // Of each rank's block, in one entry. Small ones lie close together, in the line that comes first.
@@ -21,9 +20,10 @@ static enum pli_err give(struct pli_board *b, const struct pli_coll_args *a, siz
     size_t whole = pli_board_ring_piece(b, bytes * (size_t)b->n), done = 0;
     size_t piece = piece_of(b, whole, bytes);
     do {
-        unsigned char *to = pli_board_ring_next(b, a, bytes, whole);
-        if (to == NULL) {
-            return pli_failure_refuse("scatter", a->comm);
+        unsigned char *to;
+        enum pli_err err = pli_board_ring_next(b, a, bytes, whole, &to);
+        if (err != PLI_OK) {
+            return err;
         }
         size_t n = bytes - done < piece ? bytes - done : piece;
         for (int i = 0; i < b->n; i++) {
@@ -54,7 +54,7 @@ enum pli_err pli_scatter_board(const struct pli_coll_args *a)
 {
     struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)pli_coll_args_bytes(a), done = 0, total = 0;
-    b->kind = PLI_COLL_SCATTER;
+    b->what = pli_board_what(a);
     if (a->root == b->me) {
         return give(b, a, bytes);
     }

@@ -15,12 +15,19 @@
 #include "net/shm/shm.h"
 #include "obj/comm.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
     POLL_EVERY = 16,
     GIVE_WAY = 3 // times to let others run before the lanes are looked after (bench ep_allreduce)
 };
+
+// The rank in the communicator, where messages name it.
+static int rank_at(const struct pli_board *b, uint32_t member)
+{
+    return member < (uint32_t)b->n ? b->ranks[member] : (int)member;
+}
 
 static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want,
                       bool is_restless)
@@ -37,10 +44,13 @@ static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_
             return true;
         }
     }
+    const struct pli_coll_kind_info *info = &pli_coll_kind_info[b->what % PLI_BOARD_KINDS];
     struct pli_waiter w = { .lane = b->lane,
                             .is_restless = is_restless,
                             .comm = b->comm,
-                            .call = pli_coll_kind_info[b->kind].function };
+                            .call = info->function,
+                            .has_root = info->is_rooted,
+                            .peer = info->is_rooted ? rank_at(b, b->what / PLI_BOARD_KINDS) : -1 };
     bool is_there = true;
     while (is_there && atomic_load_explicit(word, memory_order_acquire) < want) {
         pli_progress_step(&w);
@@ -81,12 +91,34 @@ static bool finish_last(struct pli_board *b)
     return is_good;
 }
 
+enum pli_board_error pli_board_judge(const struct pli_board *b)
+{
+    const struct pli_board_slot *mine = &b->members[b->me].slot[b->seq & 1];
+    for (int i = 0; i < b->n; i++) {
+        const struct pli_board_slot *s = &b->members[i].slot[b->seq & 1];
+        if (s->what != mine->what || s->before != mine->before) {
+            return PLI_BOARD_CALLS;
+        }
+        if (s->bytes != mine->bytes) {
+            return PLI_BOARD_SIZES;
+        }
+    }
+    return PLI_BOARD_FINE;
+}
+
+// Of the last operation, once all have arrived.
+static enum pli_board_error error_of(const struct pli_board *b)
+{
+    return b->is_flat ? pli_board_judge(b) : (enum pli_board_error)b->w->result.error;
+}
+
 struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_coll_args *a,
                                        uint64_t bytes)
 {
     if (b->is_unfinished) {
         finish_last(b); // if it fails, so will this operation
         b->is_unfinished = false;
+        b->was_wrong = error_of(b) == PLI_BOARD_CALLS;
     }
     b->seq++;
     if (b->seq % POLL_EVERY == 0) {
@@ -94,7 +126,9 @@ struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_col
     }
     struct pli_board_slot *s = pli_board_slot(b, b->me);
     s->bytes = bytes;
-    s->kind = b->kind = (uint32_t)a->kind;
+    s->what = b->what = pli_board_what(a);
+    // Members that called the same operations so far have counted all of these alike.
+    s->before = (uint32_t)b->ring_at + b->post_calls * 0x9e3779b1u + b->comm->n_coll * 0x85ebca77u;
     return s;
 }
 
@@ -129,28 +163,63 @@ void pli_board_release(struct pli_board *b, enum pli_board_error error)
     }
 }
 
-enum pli_board_error pli_board_judge(const struct pli_board *b)
+// "MPI_Bcast with root 1"
+static const char *say_call(const struct pli_board *b, uint32_t what, char to[64])
 {
-    const struct pli_board_slot *mine = &b->members[b->me].slot[b->seq & 1];
-    for (int i = 0; i < b->n; i++) {
-        const struct pli_board_slot *s = &b->members[i].slot[b->seq & 1];
-        if (s->kind != mine->kind) {
-            return PLI_BOARD_KINDS;
-        }
-        if (s->bytes != mine->bytes) {
-            return PLI_BOARD_SIZES;
-        }
+    const struct pli_coll_kind_info *info = &pli_coll_kind_info[what % PLI_BOARD_KINDS];
+    if (info->is_rooted) {
+        snprintf(to, 64, "%s with root %d", info->function, rank_at(b, what / PLI_BOARD_KINDS));
+        return to;
     }
-    return PLI_BOARD_FINE;
+    return info->function;
 }
 
-static enum pli_err complain(const struct pli_coll_args *a, enum pli_board_error error)
+enum pli_err pli_board_other_call(const struct pli_board *b, const struct pli_coll_args *a,
+                                  int member, uint32_t what)
 {
-    if (error == PLI_BOARD_KINDS) {
+    char its[64], mine[64];
+    return pli_fail(PLI_ERR_OTHER,
+                    "rank %d of %s is in %s and this rank in %s: collective calls must be the same "
+                    "in all ranks",
+                    b->ranks[member], pli_comm_say(a->comm), say_call(b, what, its),
+                    say_call(b, pli_board_what(a), mine));
+}
+
+// Name a member that differs from this one, or at least from another.
+static enum pli_err complain_calls(const struct pli_board *b, const struct pli_coll_args *a)
+{
+    const struct pli_board_slot *mine = &b->members[b->me].slot[b->seq & 1];
+    int other = -1;
+    for (int i = 0; i < b->n; i++) {
+        const struct pli_board_slot *s = &b->members[i].slot[b->seq & 1];
+        if (s->what != mine->what) {
+            return pli_board_other_call(b, a, i, s->what);
+        }
+        other = s->before != mine->before ? i : other;
+    }
+    if (other >= 0) {
+        char call[64];
         return pli_fail(PLI_ERR_OTHER,
-                        "the members of %s are in different collective operations; this one is in "
-                        "%s",
-                        pli_comm_say(a->comm), pli_coll_kind_info[a->kind].name);
+                        "rank %d of %s and this rank have called different collectives before %s: "
+                        "collective calls must be the same in all ranks",
+                        b->ranks[other], pli_comm_say(a->comm), say_call(b, mine->what, call));
+    }
+    return pli_fail(PLI_ERR_OTHER, "the members of %s are in different collective operations",
+                    pli_comm_say(a->comm));
+}
+
+static enum pli_err complain(struct pli_board *b, const struct pli_coll_args *a,
+                             enum pli_board_error error)
+{
+    if (error == PLI_BOARD_CALLS) {
+        return complain_calls(b, a);
+    }
+    if (b->was_wrong) {
+        b->was_wrong = false;
+        return pli_fail(PLI_ERR_OTHER,
+                        "the ranks of %s have called different collectives, or named different "
+                        "roots, before %s: collective calls must be the same in all ranks",
+                        pli_comm_say(a->comm), pli_coll_kind_info[a->kind].function);
     }
     return pli_fail(PLI_ERR_TRUNC,
                     "%s on %s: this rank has %lld bytes and another one has not; the ranks' counts "
@@ -165,9 +234,9 @@ enum pli_err pli_board_finish(struct pli_board *b, const struct pli_coll_args *a
     if (!finish_last(b)) {
         return pli_failure_refuse(pli_coll_kind_info[a->kind].name, b->comm);
     }
-    enum pli_board_error error =
-        b->is_flat ? pli_board_judge(b) : (enum pli_board_error)b->w->result.error;
-    return __builtin_expect(error == PLI_BOARD_FINE, 1) ? PLI_OK : complain(a, error);
+    enum pli_board_error error = error_of(b);
+    bool is_fine = error == PLI_BOARD_FINE && !b->was_wrong;
+    return __builtin_expect(is_fine, 1) ? PLI_OK : complain(b, a, error);
 }
 
 enum pli_err pli_board_meet(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes)

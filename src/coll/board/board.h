@@ -27,22 +27,25 @@ struct pli_board {
     const int *ranks; // of the members in comm
     int n, me;
     uint32_t n_group, group, n_together; // groups, mine, and the members in it; 0: there are none
-    uint32_t kind;                       // of the operation under way, for the record of a sleeper
+    uint32_t what;                       // the operation under way, for the record of a sleeper
     bool is_flat;           // few members with a core each: each looks at the slots of all others
     bool is_oversubscribed; // the ranks of this host outnumber its cores
-    bool is_unfinished;     // the last operation was left without waiting for the others
+    bool is_unfinished;     // the last operation was left without waiting for the others,
+    bool was_wrong;         // and they had called something else
     uint64_t seq;           // of the last operation that all members take part in
-    uint64_t ring_at, ring_room;  // next entry of the ring; entries below may be written
-    unsigned char *window;        // mine, to show data that does not fit a slot
-    size_t window_half;           // it has two halves of this size, used in turn
-    bool turn;                    // which half was shown last
-    bool has_no_window;           // a member had no memory for it
-    unsigned char *stream;        // mine, a chunk for every entry of the ring
-    struct pli_board_slot *posts; // PLI_BOARD_POSTS of each member; NULL: too many members
-    uint64_t post_at, post_room;  // the next operation with postings; those below may be written
+    uint64_t ring_at, ring_room;        // next entry of the ring; entries below may be written
+    uint64_t ring_mine[PLI_BOARD_RING]; // seq that I gave each entry last
+    unsigned char *window;              // mine, to show data that does not fit a slot
+    size_t window_half;                 // it has two halves of this size, used in turn
+    bool turn;                          // which half was shown last
+    bool has_no_window;                 // a member had no memory for it
+    unsigned char *stream;              // mine, a chunk for every entry of the ring
+    struct pli_board_slot *posts;       // PLI_BOARD_POSTS of each member; NULL: too many members
+    uint64_t post_at, post_room; // the next operation with postings; those below may be written
     int post_reader[PLI_BOARD_POSTS]; // who reads my last ones (board_post.h)
     unsigned char *chunks;            // mine, for postings that do not fit a slot
     bool has_no_chunks;               // there was no memory for them
+    uint32_t post_calls;              // all operations with postings and their roots, as a hash
     bool has_read;                    // a posting since it last woke those who wait for room
     bool has_agreed;                  // on the sizes of the operation under way (board_post.h)
     struct pli_board_cma *cma;        // of board_cma.c; NULL: not used yet
@@ -52,6 +55,19 @@ struct pli_board {
     int n_box;
     struct pli_shm_mailbox *boxes[]; // at which the other members sleep, each once
 };
+
+// The operation and its root in one word, by which members see that they mean the same. Those
+// without a root have 0 there.
+enum { PLI_BOARD_KINDS = 256 };
+
+static inline uint32_t pli_board_what(const struct pli_coll_args *a)
+{
+    return (uint32_t)a->kind + (uint32_t)a->root * PLI_BOARD_KINDS;
+}
+
+// PLI_ERR_OTHER, noted: a member, as it wrote, is in another operation than this rank.
+enum pli_err pli_board_other_call(const struct pli_board *b, const struct pli_coll_args *a,
+                                  int member, uint32_t what);
 
 // Wait until the word has at least this value. The lane moves on meanwhile. False: it never will,
 // because a member died or the communicator was revoked.

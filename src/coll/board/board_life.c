@@ -3,8 +3,10 @@
 // all members have left.
 #include "coll/board/board_life.h"
 
+#include "base/log.h"
 #include "boot/boot.h"
 #include "coll/board/board.h"
+#include "coll/board/board_ring.h"
 #include "coll/coll_args.h"
 #include "coll/hostmap.h"
 #include "coll/sched.h"
@@ -127,6 +129,12 @@ void pli_board_life_end(struct pli_board *b)
 {
     if (b == NULL) {
         return;
+    }
+    if (pli_board_ring_torn(b) != NULL && !pli_comm_is_stopped(b->comm)) {
+        pli_log(PLI_WARN,
+                "this rank and another one were both the root of a broadcast or scatter on %s: "
+                "collective calls must be the same in all ranks",
+                pli_comm_say(b->comm));
     }
     struct ended_board *g = calloc(1, sizeof *g);
     if (g != NULL) { // else the memory stays taken: better than taken back too early

@@ -58,13 +58,13 @@ static bool wait_for_room(struct pli_board *b)
 enum pli_err pli_board_post_begin(struct pli_board *b, const struct pli_coll_args *a, size_t bytes,
                                   struct pli_board_slot **out)
 {
-    b->kind = (uint32_t)a->kind;
+    b->what = pli_board_what(a);
     if (b->post_at >= b->post_room && !wait_for_room(b)) {
         return pli_failure_refuse(pli_coll_kind_info[a->kind].name, a->comm);
     }
     struct pli_board_slot *slot = slot_of(b, b->me);
     slot->bytes = bytes;
-    slot->kind = (uint32_t)a->kind;
+    slot->what = b->what;
     *out = slot;
     return PLI_OK;
 }
@@ -104,17 +104,15 @@ enum pli_err pli_board_post_read(struct pli_board *b, const struct pli_coll_args
                                  const struct pli_board_slot **out)
 {
     const struct pli_board_slot *slot = slot_of(b, member);
-    b->kind = (uint32_t)a->kind;
+    b->what = pli_board_what(a);
     b->has_read = true;
     if (!pli_board_wait(b, &slot->seq, b->post_at + 1)) {
         return pli_failure_refuse(pli_coll_kind_info[a->kind].name, a->comm);
     }
     *out = slot;
-    return __builtin_expect(slot->kind == (uint32_t)a->kind, 1)
+    return __builtin_expect(slot->what == b->what, 1)
                ? PLI_OK
-               : pli_fail(PLI_ERR_OTHER, "rank %d of %s is in %s, and this rank is in %s", member,
-                          pli_comm_say(a->comm), pli_coll_kind_info[slot->kind].name,
-                          pli_coll_kind_info[a->kind].name);
+               : pli_board_other_call(b, a, member, slot->what);
 }
 
 const unsigned char *pli_board_post_data(const struct pli_board_slot *slot)
@@ -129,6 +127,7 @@ void pli_board_post_end(struct pli_board *b)
         b->post_reader[b->post_at % PLI_BOARD_POSTS] = NOBODY;
     }
     b->post_at++;
+    b->post_calls = b->post_calls * 31 + b->what;
     atomic_store_explicit(&b->members[b->me].posts_read, b->post_at, memory_order_release);
     // Members that share cores sleep soon while they wait for room; others look for longer than
     // this member needs to come to the next operation.

@@ -27,9 +27,6 @@ size_t pli_board_ring_piece(struct pli_board *b, size_t bytes)
 // Wait until all are done with what the next entry held. False: they never will.
 static bool wait_for_room(struct pli_board *b)
 {
-    if (b->ring_at < b->ring_room) {
-        return true;
-    }
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < b->n; i++) {
         if (i != b->me) {
@@ -45,28 +42,60 @@ static bool wait_for_room(struct pli_board *b)
     return true;
 }
 
-unsigned char *pli_board_ring_next(struct pli_board *b, const struct pli_coll_args *a, size_t bytes,
-                                   size_t piece)
+const struct pli_board_slot *pli_board_ring_torn(const struct pli_board *b)
 {
-    if (!wait_for_room(b)) {
-        return NULL;
+    for (int i = 0; i < PLI_BOARD_RING; i++) {
+        const struct pli_board_slot *e = &b->w->ring[i];
+        if (b->ring_mine[i] != 0 &&
+            atomic_load_explicit(&e->seq, memory_order_acquire) == b->ring_mine[i] &&
+            e->what / PLI_BOARD_KINDS != (uint32_t)b->me) {
+            return e;
+        }
     }
+    return NULL;
+}
+
+// Another member has written what this one is about to, or wrote over it before.
+__attribute__((cold)) static enum pli_err
+refuse_second(struct pli_board *b, const struct pli_coll_args *a, const struct pli_board_slot *e)
+{
+    return pli_board_other_call(b, a, (int)(e->what / PLI_BOARD_KINDS), e->what);
+}
+
+enum pli_err pli_board_ring_next(struct pli_board *b, const struct pli_coll_args *a, size_t bytes,
+                                 size_t piece, unsigned char **out)
+{
     struct pli_board_slot *e = entry(b);
+    if (b->ring_at >= b->ring_room) {
+        const struct pli_board_slot *torn = pli_board_ring_torn(b);
+        if (torn != NULL) {
+            return refuse_second(b, a, torn);
+        }
+        if (!wait_for_room(b)) {
+            return pli_failure_refuse(pli_coll_kind_info[a->kind].name, a->comm);
+        }
+    }
+    if (__builtin_expect(atomic_load_explicit(&e->seq, memory_order_acquire) > b->ring_at, 0)) {
+        return refuse_second(b, a, e);
+    }
     e->bytes = bytes;
-    e->kind = (uint32_t)a->kind;
+    e->what = pli_board_what(a);
     if (piece < PLI_BOARD_CHUNK) {
         e->error = IS_INLINE;
-        return e->data;
+        *out = e->data;
+        return PLI_OK;
     }
     unsigned char *at = b->stream + b->ring_at % PLI_BOARD_RING * PLI_BOARD_CHUNK;
     e->error = IS_CHUNK;
     e->offset = pli_arena_offset(at);
-    return at;
+    *out = at;
+    return PLI_OK;
 }
 
 void pli_board_ring_publish(struct pli_board *b)
 {
     struct pli_board_slot *e = entry(b);
+    b->ring_mine[b->ring_at % PLI_BOARD_RING] = b->ring_at + 1;
     b->ring_at++;
     atomic_store_explicit(&e->seq, b->ring_at, memory_order_release);
     pli_board_wake_all(b);
@@ -84,10 +113,8 @@ enum pli_err pli_board_ring_read(struct pli_board *b, const struct pli_coll_args
     if (!pli_board_wait(b, &e->seq, b->ring_at + 1)) {
         return pli_failure_refuse(pli_coll_kind_info[a->kind].name, a->comm);
     }
-    if (__builtin_expect(e->kind != (uint32_t)a->kind, 0)) {
-        return pli_fail(PLI_ERR_OTHER, "rank %d of %s is in %s, and this rank is in %s", a->root,
-                        pli_comm_say(a->comm), pli_coll_kind_info[e->kind].name,
-                        pli_coll_kind_info[a->kind].name);
+    if (__builtin_expect(e->what != b->what, 0)) {
+        return pli_board_other_call(b, a, (int)(e->what / PLI_BOARD_KINDS), e->what);
     }
     out->bytes = e->bytes;
     out->piece = e->error == IS_CHUNK ? PLI_BOARD_CHUNK : PLI_BOARD_INLINE;

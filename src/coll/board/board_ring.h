@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 struct pli_board;
+struct pli_board_slot;
 struct pli_coll_args;
 
 enum {
@@ -17,10 +18,10 @@ enum {
 
 // Where the data of entries of a message is: in the entry, or in chunks. The bytes an entry has.
 size_t pli_board_ring_piece(struct pli_board *b, size_t bytes);
-// The next entry of a message of so many bytes, in pieces of so many, and where its data goes to;
-// NULL: a member died, and it will never be free.
-unsigned char *pli_board_ring_next(struct pli_board *b, const struct pli_coll_args *a, size_t bytes,
-                                   size_t piece);
+// The next entry of a message of so many bytes, in pieces of so many: where its data goes to. Fails
+// where a member died, so that it will never be free, or writes itself.
+enum pli_err pli_board_ring_next(struct pli_board *b, const struct pli_coll_args *a, size_t bytes,
+                                 size_t piece, unsigned char **out);
 // It is full: the others may read it.
 void pli_board_ring_publish(struct pli_board *b);
 // The message is over for its writer.
@@ -36,5 +37,9 @@ enum pli_err pli_board_ring_read(struct pli_board *b, const struct pli_coll_args
                                  struct pli_board_ring_view *out);
 // The reader is done with it; the writer, member root, may wait for that.
 void pli_board_ring_done(struct pli_board *b, int root);
+
+// An entry that this member wrote and another one wrote over, as two do that both mean to be the
+// root; NULL: there is none. It has the other's call.
+const struct pli_board_slot *pli_board_ring_torn(const struct pli_board *b);
 
 #endif

@@ -18,9 +18,12 @@ enum {
 // One posting. What is said here is complete once seq has its number.
 struct pli_board_slot {
     _Alignas(128) _Atomic uint64_t seq;
-    uint64_t bytes;  // of the operation at this rank
-    uint32_t kind;   // enum pli_coll_kind
-    uint32_t error;  // of a result: 0, or an enum below
+    uint64_t bytes; // of the operation at this rank
+    uint32_t what;  // pli_board_what: the operation and its root
+    union {
+        uint32_t error;  // of a result: 0, or an enum below
+        uint32_t before; // of a member: what it did before, see pli_board_begin
+    };
     uint64_t offset; // where more data is
     unsigned char data[PLI_BOARD_INLINE];
 };
@@ -32,7 +35,7 @@ enum pli_board_stage {
     PLI_BOARD_DONE  // and has given back its own pieces
 };
 
-enum pli_board_error { PLI_BOARD_FINE, PLI_BOARD_SIZES, PLI_BOARD_KINDS };
+enum pli_board_error { PLI_BOARD_FINE, PLI_BOARD_SIZES, PLI_BOARD_CALLS };
 
 // Two slots are used in turn: when all members have come to operation k, none looks at what was
 // posted for k-1 any more.
