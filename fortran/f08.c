@@ -192,7 +192,9 @@ int pli_f08_refuse(const struct pli_cdesc *d, struct pli_f08_buffer *to)
 {
     to->view.made = MPI_DATATYPE_NULL;
     to->addr = d->base_addr;
-    return pli_cdesc_is_plain(d) || pli_cdesc_size(d) == 0 ? MPI_SUCCESS : section_error(to->routine, to->argument);
+    return pli_cdesc_is_plain(d) || pli_cdesc_size(d) == 0
+               ? MPI_SUCCESS
+               : section_error(to->routine, to->argument);
 }
 
 int pli_f08_address(const struct pli_cdesc *d, struct pli_f08_buffer *to)
