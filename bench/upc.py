@@ -34,7 +34,8 @@ FLOPS = 1000  # after each random read
 RATIOS = (("triad_ratio", "triad_GBs", "openmp_triad_GBs"),
           ("triad_pointers_ratio", "triad_pointers_GBs", "openmp_triad_GBs"),
           ("barrier_ratio", "upc_barrier_ns", "MPI_Barrier_ns"),
-          ("cast_ratio", "cast_ns", "private_ns"))
+          ("cast_ratio", "cast_ns", "private_ns"),
+          ("stencil_ratio", "stencil_ns", "stencil_c_ns"))
 
 
 def values_of(text):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small measurements of UPC: triad on shared arrays, own shared elements through a cast pointer
+// Small measurements of UPC: triad and heat stencil on shared arrays, own shared elements through a cast pointer
 // beside private ones, the barrier beside MPI's, single gets and puts. Prints lines "name value":
 // medians of many pieces; what stands beside each other was measured in turns.
 //   upc_kernels ROUNDS
@@ -203,6 +203,56 @@ static void single(int rounds)
     }
 }
 
+// Heat diffusion as it is written without a thought, beside the same in C on private memory.
+enum { ROWS = 100, COLS = 1000 }; // of each thread
+shared [ROWS * COLS] double heat[ROWS * THREADS][COLS], next[ROWS * THREADS][COLS];
+static double own_heat[ROWS][COLS], own_next[ROWS][COLS];
+
+static void step_shared(void)
+{
+    upc_forall(int i = 1; i < ROWS * THREADS - 1; i++; &next[i][0]) {
+        for (int j = 1; j < COLS - 1; j++) {
+            next[i][j] = 0.25 * (heat[i - 1][j] + heat[i + 1][j] + heat[i][j - 1] + heat[i][j + 1]);
+        }
+    }
+}
+
+static void step_private(void)
+{
+    for (int i = 1; i < ROWS - 1; i++) {
+        for (int j = 1; j < COLS - 1; j++) {
+            own_next[i][j] =
+                0.25 * (own_heat[i - 1][j] + own_heat[i + 1][j] + own_heat[i][j - 1] + own_heat[i][j + 1]);
+        }
+    }
+    __asm__ volatile("" ::: "memory");
+}
+
+static void stencil(void)
+{
+    struct pieces both[2] = { { .n = 0 }, { .n = 0 } };
+    for (int i = 0; i < ROWS * COLS; i++) {
+        heat[MYTHREAD * ROWS + i / COLS][i % COLS] = own_heat[i / COLS][i % COLS] = i % 17;
+        next[MYTHREAD * ROWS + i / COLS][i % COLS] = own_next[i / COLS][i % COLS] = 0; // touched
+    }
+    for (int p = 0; p < PIECES; p++) {
+        upc_barrier;
+        double begin = MPI_Wtime();
+        step_shared();
+        keep(&both[0], begin);
+        begin = MPI_Wtime();
+        step_private();
+        keep(&both[1], begin);
+    }
+    upc_barrier;
+    for (int j = 1; j < COLS - 1; j++) { // of a row whose neighbours are the thread's own
+        bad[MYTHREAD] += next[MYTHREAD * ROWS + 5][j] != own_next[5][j];
+    }
+    say("stencil_ns", median(&both[0]) / ROWS / COLS * 1e9);
+    say("stencil_c_ns", median(&both[1]) / ROWS / COLS * 1e9);
+    upc_barrier;
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 0, n_bad = 0;
@@ -214,6 +264,7 @@ int main(int argc, char **argv)
     triad_declared();
     triad_pointers(a, b, c);
     cast_local(1 + rounds / 4);
+    stencil();
     barriers(rounds);
     single(SLOTS * (1 + rounds / 100));
     upc_barrier;

@@ -122,6 +122,8 @@ def aims(results):
                                 f"{ratio:.2f} ×", "≥ 0.9 ×", ratio >= 0.9))
         rows.append(verdict(f"own elements through a cast pointer, {n} threads, beside private C",
                             f"{v['cast_ratio']:.3f} ×", "≤ 1.02 ×", v["cast_ratio"] <= 1.02))
+        rows.append(verdict(f"heat stencil with upc_forall, {n} threads, beside private C",
+                            f"{v['stencil_ratio']:.2f} ×", "≤ 1.5 ×", v["stencil_ratio"] <= 1.5))
         if n > 1:
             rows.append(verdict(f"upc_barrier, {n} threads, beside MPI_Barrier", f"{v['barrier_ratio']:.2f} ×",
                                 "≤ 1 ×", v["barrier_ratio"] <= 1))
