@@ -133,7 +133,7 @@ fuzz:
 	@tools/setup/need build test
 	@cmake -S . -B build-fuzz -G Ninja -DPLIANT_SANITIZE=address -DPLIANT_COVERAGE=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -g1" >/dev/null
 	@cmake --build build-fuzz -j$(JOBS) --target fuzz
-	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(if $(AT_ONCE),--jobs $(AT_ONCE)) $(T)
+	@python3 tests/fuzz/run.py --build build-fuzz --seconds $(or $(SECONDS),60) $(if $(RUNS),--runs $(RUNS)) $(if $(AT_ONCE),--jobs $(AT_ONCE)) $(if $(T),'$(T)')
 
 deb:
 	@tools/setup/need build ucx uring fortran deb

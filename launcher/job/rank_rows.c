@@ -426,7 +426,9 @@ void pli_rank_rows_take_replay(struct pli_job *job, struct pli_unpack *from)
         as.version = pli_unpack_u32(from);
         uint32_t host = pli_unpack_u32(from), has_ended = pli_unpack_u32(from);
         as.parent_context = pli_unpack_u64(from);
-        if (from->is_bad || host >= job->n_host) {
+        const struct pli_node_header *h = job->node.header;
+        bool is_later = as.index >= pli_node_n_start(h) && as.index < PLI_NODE_MAX_INDEX;
+        if (from->is_bad || host >= job->n_host || h->n_more == 0 || !is_later) {
             from->is_bad = true;
             return;
         }
