@@ -35,7 +35,6 @@ PLI_START static void prepare(void)
     pli_datatype_init();
     pli_op_init();
     pli_probe_init();
-    pli_comm_on_end(drop_ep);
     pli_topo_init();
     pli_comm_state_init();
     pli_session_open_prepare();
@@ -43,6 +42,7 @@ PLI_START static void prepare(void)
     pli_elastic_world_prepare();
     pli_resize_error_prepare();
     pli_fork_comm_prepare();
+    pli_comm_on_end(drop_ep); // the last: the others may look at what came for it
 }
 
 // As pthread_once, whose code and word would be on pages that nothing else at the start needs.
