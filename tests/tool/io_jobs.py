@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checkpoint import MPICTL, finish, skip_reason, start, wait_for
-from launch import BUILD, MPIEXEC, Run, cases, check, nothing_left
+from launch import BUILD, MPIEXEC, Run, cases, check, nothing_left, sanitizer_behind
 
 BIN = os.path.join(BUILD, "tests", "bin")
 PROBE = os.path.join(BIN, "io_probe")
@@ -61,6 +61,7 @@ def from_state(env, d):
 
 def watched(env, d):
     """--check finds nothing wrong, --profile and --timeline know the calls of files."""
+    sanitizer_behind()
     name, line = os.path.join(d, "data"), os.path.join(d, "timeline.json")
     open(name + ".gate", "w", encoding="ascii").close()
     for option in (["--check"], ["--profile"], ["--timeline", line]):
