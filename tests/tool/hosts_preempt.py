@@ -9,6 +9,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from checkpoint import skip_reason
 from hosts import BUILD, open_cluster
 from launch import MPIEXEC, SLOW, check, status
 from slurm_node import Slurm, why_not
@@ -145,10 +146,11 @@ def main():
         if not s.up():
             skip("Slurm does not come up in virtual hosts:\n" + s.logs())
         shrink(s, folder)
-        if subprocess.run(["criu", "check"], capture_output=True, check=False).returncode == 0:
-            requeue(s, folder)
+        reason = skip_reason()
+        if reason:
+            print(f"requeue is not tried: {reason}")
         else:
-            print("CRIU may not work here: requeue is not tried")
+            requeue(s, folder)
         follow(s, folder, c.launcher)
         more(c, folder)
         if status() != 0:
