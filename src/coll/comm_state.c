@@ -50,11 +50,11 @@ const struct pli_hostmap *pli_comm_state_hosts(struct pli_comm *comm)
 static void warn_of_leftover(struct pli_comm *comm)
 {
     struct pli_match *m = &comm->ep->match;
-    if (!pli_match_has_unexpected(m) || comm->is_span || pli_request_may_be_withdrawn) {
+    if (comm->is_span || pli_request_may_be_withdrawn) {
         return;
     }
     pli_lock_take(&comm->ep->lane->lock);
-    const struct pli_match_item *i = m->arrival.first;
+    const struct pli_match_item *i = pli_match_has_unexpected(m) ? m->arrival.first : NULL;
     while (i != NULL && i->context != (comm->context | PLI_CHAN_COLL)) {
         i = i->later;
     }
