@@ -135,25 +135,13 @@ void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *gu
     unlock_guard(guard);
 }
 
-// The usual sizes are one load and one store.
-static inline void copy_element(void *to, const void *from, size_t size)
-{
-    if (size == sizeof(uint64_t)) {
-        memcpy(to, from, sizeof(uint64_t));
-    } else if (size == sizeof(uint32_t)) {
-        memcpy(to, from, sizeof(uint32_t));
-    } else {
-        memcpy(to, from, size);
-    }
-}
-
 void pli_region_apply_fetch(int number, int op, size_t size, struct pli_guard *guard, void *target,
                             const void *in, void *out)
 {
     lock_guard(guard);
-    copy_element(out, target, size);
+    pli_region_apply_copy(out, target, size);
     if (op == PLI_OP_REPLACE) {
-        copy_element(target, in, size);
+        pli_region_apply_copy(target, in, size);
     } else if (op != PLI_OP_NO_OP) {
         pli_op_kernel((enum pli_op_which)op, (enum pli_number)number)(in, target, 1);
     }
@@ -164,9 +152,9 @@ void pli_region_apply_swap(size_t size, struct pli_guard *guard, void *target, c
                            const void *in, void *out)
 {
     lock_guard(guard);
-    copy_element(out, target, size);
+    pli_region_apply_copy(out, target, size);
     if (memcmp(out, compare, size) == 0) {
-        copy_element(target, in, size);
+        pli_region_apply_copy(target, in, size);
     }
     unlock_guard(guard);
 }

@@ -6,6 +6,20 @@
 #include "onesided/region_wire.h"
 
 #include <stddef.h>
+#include <string.h>
+
+// Copy a run of bytes. One element of the usual sizes is one load and one store, which no other
+// rank sees half done.
+static inline void pli_region_apply_copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes == sizeof(uint64_t)) {
+        memcpy(to, from, sizeof(uint64_t));
+    } else if (bytes == sizeof(uint32_t)) {
+        memcpy(to, from, sizeof(uint32_t));
+    } else {
+        memmove(to, from, bytes);
+    }
+}
 
 struct pli_region_change {
     uintptr_t base; // what places count from

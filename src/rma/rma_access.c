@@ -4,6 +4,7 @@
 
 #include "msg/statistics_hooks.h"
 #include "obj/cursor.h"
+#include "onesided/region_apply.h"
 #include "onesided/region_datatype.h"
 #include "rma/rma_cma.h"
 #include "rma/rma_near.h"
@@ -92,18 +93,6 @@ static enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type, int ta
     return pli_region_datatype_nothing(w->region, out);
 }
 
-// One element of the usual sizes is one load and one store, which no other rank sees half done.
-static inline void copy_run(void *to, const void *from, size_t bytes)
-{
-    if (bytes == sizeof(uint64_t)) {
-        memcpy(to, from, sizeof(uint64_t));
-    } else if (bytes == sizeof(uint32_t)) {
-        memcpy(to, from, sizeof(uint32_t));
-    } else {
-        memmove(to, from, bytes);
-    }
-}
-
 enum pli_err pli_rma_access_put(const void *from, MPI_Count n_from, struct pli_datatype *from_type,
                                 int target, MPI_Aint disp, MPI_Count n_to,
                                 struct pli_datatype *to_type, struct pli_win *w)
@@ -112,7 +101,7 @@ enum pli_err pli_rma_access_put(const void *from, MPI_Count n_from, struct pli_d
     char *to = pli_rma_near_at(w, target, disp, n_to, to_type, &room);
     if (__builtin_expect(to != NULL, 1) && from_type->is_dense &&
         pli_datatype_bytes(from_type, n_from, &bytes) && bytes <= room) {
-        copy_run(to, (const char *)from + from_type->true_lb, bytes);
+        pli_region_apply_copy(to, (const char *)from + from_type->true_lb, bytes);
         if (pli_statistics_is_on()) {
             pli_statistics_hooks->access(PLI_STAT_PUT, bytes);
         }
@@ -138,7 +127,7 @@ enum pli_err pli_rma_access_get(void *to, MPI_Count n_to, struct pli_datatype *t
     const char *from = pli_rma_near_at(w, target, disp, n_from, from_type, &bytes);
     if (__builtin_expect(from != NULL, 1) && to_type->is_dense &&
         pli_datatype_bytes(to_type, n_to, &room) && bytes <= room) {
-        copy_run((char *)to + to_type->true_lb, from, bytes);
+        pli_region_apply_copy((char *)to + to_type->true_lb, from, bytes);
         if (pli_statistics_is_on()) {
             pli_statistics_hooks->access(PLI_STAT_GET, bytes);
         }
