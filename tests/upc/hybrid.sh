@@ -123,6 +123,9 @@ grep -q 'endpoint rank 1, .* is in upc_barrier .*stuck.upc:10' err || {
     bad=$((bad + 1))
     cat err
 }
+# Processes with different numbers of threads.
+upcc -pthreads "$here/triple.upc" -o triple_pt
+is '0/1 0/3 0/3 good\n0/1 1/3 1/3 good\n0/1 2/3 2/3 good\n' upcrun -n 3 -p 2 ./triple_pt
 no 'divide' mpiexec --upc-groups=3 -n 4 ./triple
 no 'no MPI rank' mpiexec upcrun -n 2 ./figure2
 no 'needs -n' mpiexec upcrun ./figure2
