@@ -3,7 +3,7 @@
 #include "rt.h"
 #include "rt_barrier.h"
 #include "rt_serve.h"
-#include "rt_shape.h"
+#include "rt_layout.h"
 #include "start.h"
 #include "upc_calls.h"
 
@@ -110,7 +110,7 @@ static void find_shape(const struct pli_upc_program *p, struct shape *s)
     // Below mpiexec upcrun starts one process for several places.
     bool is_joined = p->is_pthreads && pli_conf.upc_procs > 0 && pli_conf.upc_procs < n_place;
     pli_rt.each = is_joined && pli_conf.upc_each > 0 ? (uint32_t)pli_conf.upc_each : 0;
-    s->n_proc = pli_rt_shape_find(&s->places, pli_rt.each, pli_rt.n, &s->procs);
+    s->n_proc = pli_rt_layout_find(&s->places, pli_rt.each, pli_rt.n, &s->procs);
     need_memory(s->procs);
     pli_rt.is_joined = pli_rt.each > 1 || pli_rt.n > (int)s->n_proc;
     uint64_t mine = pli_proc.boot->job | pli_proc.boot->index;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds out how the threads of a UPC group lie in processes. Every process of every host computes
 // the same, from what mpiexec has written about all places of the job.
-#include "rt_shape.h"
+#include "rt_layout.h"
+#include "rt.h"
 
 #include "base/conf.h"
 #include "boot/boot.h"
+#include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "msg/process.h"
+#include "obj/group_build.h"
 
 #include <stdlib.h>
 
@@ -37,8 +41,8 @@ static void spread(const struct rt_places *p, uint32_t at, uint32_t n_proc, int 
     }
 }
 
-uint32_t pli_rt_shape_find(const struct rt_places *p, uint32_t each, int n_thread,
-                           struct rt_proc **out)
+uint32_t pli_rt_layout_find(const struct rt_places *p, uint32_t each, int n_thread,
+                            struct rt_proc **out)
 {
     struct rt_proc *procs = calloc(p->n, sizeof *procs);
     *out = procs;
@@ -57,4 +61,40 @@ uint32_t pli_rt_shape_find(const struct rt_places *p, uint32_t each, int n_threa
         n_proc += n;
     }
     return n_proc;
+}
+
+static bool add_processes(struct pli_group_build *b, uint32_t first, uint32_t n_place)
+{
+    struct rt_places places = { n_place, first, n_place, 0 };
+    struct rt_proc *procs;
+    uint32_t n = pli_rt_layout_find(&places, pli_rt.each, pli_rt.n, &procs);
+    for (uint32_t i = 0; i < n; i++) {
+        pli_group_build_add_id(b, (struct pli_id){ procs[i].id, pli_process_ep()->id.ep });
+    }
+    free(procs);
+    return n > 0;
+}
+
+enum pli_err pli_rt_layout_all(struct pli_group **out)
+{
+    const struct pli_node *node = &pli_proc.boot->node;
+    uint32_t n_place = node->rows[pli_proc.boot->row].upc_n;
+    struct pli_group_build b;
+    struct pli_endpoint *ep = pli_process_ep();
+    bool is_done = true;
+    pli_group_build_init(&b);
+    if (n_place == 0) {
+        pli_group_build_add_id(&b, ep->id);
+    }
+    for (uint32_t i = 0; i < node->header->n_world && n_place > 0; i++) { // of all hosts
+        if (node->procs[i].upc_leads != 0) {
+            is_done = add_processes(&b, i, n_place) && is_done;
+        }
+    }
+    enum pli_err err = pli_group_build_finish(&b, NULL, ep->id, out);
+    if (err == PLI_OK && !is_done) {
+        pli_group_release(*out);
+        err = pli_fail(PLI_ERR_NOMEM, "no memory for the world");
+    }
+    return err;
 }
