@@ -38,6 +38,7 @@ struct parser {
     size_t n_seen, cap_seen;
     int n_label, n_static; // seen so far, to know whether a body may be printed twice
     int n_anon;
+    int n_len;          // lengths of shared arrays that have a variable
     struct attrs attrs; // collected since the owner last cleared it
     int n_loop, n_switch;
     int n_opaque; // calls and writes through private pointers seen so far
