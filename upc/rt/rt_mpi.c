@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // UPC threads as MPI ranks: which of them have one, and the world of threads.
 #include "rt.h"
+#include "rt_shape.h"
 #include "start.h"
 
 #include "boot/boot.h"
@@ -18,6 +19,11 @@
 int pli_upc_n_here(void)
 {
     return pli_rt.n_here;
+}
+
+int pli_upc_mpi_is_joined(void)
+{
+    return pli_rt.is_joined;
 }
 
 int pli_upc_mpi_has_begun(void)
@@ -59,24 +65,41 @@ struct pli_upc_place pli_upc_hybrid_info(void)
     return p;
 }
 
-// The processes of all groups, in the order of groups: of each the first n_proc ranks.
+static bool add_processes(struct pli_group_build *b, uint32_t first, uint32_t n_place)
+{
+    struct rt_places places = { n_place, first, n_place, 0 };
+    struct rt_proc *procs;
+    uint32_t n = pli_rt_shape_find(&places, pli_rt.each, pli_rt.n, &procs);
+    for (uint32_t i = 0; i < n; i++) {
+        pli_group_build_add_id(b, (struct pli_id){ procs[i].id, pli_process_ep()->id.ep });
+    }
+    free(procs);
+    return n > 0;
+}
+
+// The processes of all groups, in the order of groups.
 static enum pli_err all_processes(struct pli_group **out)
 {
     const struct pli_node *node = &pli_proc.boot->node;
+    uint32_t n_place = node->rows[pli_proc.boot->row].upc_n;
     struct pli_group_build b;
     struct pli_endpoint *ep = pli_process_ep();
+    bool is_done = true;
     pli_group_build_init(&b);
-    if (node->rows[pli_proc.boot->row].upc_n == 0) {
+    if (n_place == 0) {
         pli_group_build_add_id(&b, ep->id);
-        return pli_group_build_finish(&b, NULL, ep->id, out);
     }
-    for (uint32_t i = 0; i < node->header->n_world; i++) { // of all hosts
-        for (uint32_t k = 0; node->procs[i].upc_leads != 0 && k < pli_rt.n_proc; k++) {
-            uint64_t proc = pli_proc.boot->job | (i + k);
-            pli_group_build_add_id(&b, (struct pli_id){ proc, ep->id.ep });
+    for (uint32_t i = 0; i < node->header->n_world && n_place > 0; i++) { // of all hosts
+        if (node->procs[i].upc_leads != 0) {
+            is_done = add_processes(&b, i, n_place) && is_done;
         }
     }
-    return pli_group_build_finish(&b, NULL, ep->id, out);
+    enum pli_err err = pli_group_build_finish(&b, NULL, ep->id, out);
+    if (err == PLI_OK && !is_done) {
+        pli_group_release(*out);
+        err = pli_fail(PLI_ERR_NOMEM, "no memory for the world");
+    }
+    return err;
 }
 
 int pli_upc_mpi_world(void **handles, const char **why)
