@@ -166,7 +166,7 @@ static _Noreturn void child(struct start *s)
     }
     sigprocmask(SIG_SETMASK, &self->user_mask, NULL);
     if (gdb != NULL) {
-        execve(gdb->path, gdb->argv, app->env);
+        execve(gdb->path, gdb->argv, gdb->env);
         child_fail(s, "cannot run gdb");
     }
     execve(app->path, app->argv, app->env);
