@@ -62,8 +62,7 @@ static struct type *image_type(struct emitter *e, struct type *t)
 
 static void put_image(struct emitter *e, struct declarator *d, int id)
 {
-    char name[40];
-    snprintf(name, sizeof name, "__pli_image%d", id);
+    const char *name = pli_unit_arena_printf(&e->u->arena, "__pli_image%d_%s", id, d->name->text);
     pli_emit_puts(e, "static const ");
     pli_emit_named(e, image_type(e, d->type), name);
     pli_emit_puts(e, " = ");
@@ -117,7 +116,8 @@ static void put_descriptor(struct emitter *e, struct declarator *d, const char *
     pli_emit_type(e, pli_type_ultimate(t));
     pli_emit_puts(e, "), ");
     if (image) {
-        pli_emit_printf(e, "&__pli_image%d, sizeof __pli_image%d, 0", id, id);
+        const char *name = d->name->text;
+        pli_emit_printf(e, "&__pli_image%d_%s, sizeof __pli_image%d_%s, 0", id, name, id, name);
     } else if (d->has_init) {
         pli_emit_printf(e, "0, 0, __pli_fill%d", id);
     } else {

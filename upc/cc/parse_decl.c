@@ -743,8 +743,10 @@ static void external_declaration(struct parser *p)
     }
     struct token *first = pli_parse_tok(p);
     if (!d->specs.has_type && first->kind == TOK_IDENT && first->name->ids == NULL &&
-        first[1].kind == TOK_IDENT) {
-        pli_diag_fatal(p->u, p->at, "unknown type name '%.*s'", (int)first->len, first->text);
+        (first[1].kind == TOK_IDENT || first[1].op == '*')) {
+        bool is_upc = first->len > 4 && strncmp(first->text, "upc_", 4) == 0;
+        pli_diag_fatal(p->u, p->at, "unknown type name '%.*s'%s", (int)first->len, first->text,
+                       is_upc ? "; is a header of UPC missing?" : "");
     }
     struct declarator *f = pli_parse_decl_declarator(p, d->specs.type, false);
     if (is_definition(p, f)) {

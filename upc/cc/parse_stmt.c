@@ -154,7 +154,21 @@ static void asm_stmt(struct parser *p)
         }
         p->at++;
     }
+    size_t from = p->at;
     pli_parse_skip_parens(p);
+    for (size_t i = from; i < p->at; i++) { // operands are copied, not translated
+        const struct token *t = &p->u->toks[i];
+        bool is_label = t[-1].op == '[' && t[1].op == ']' && t[2].kind == TOK_STR;
+        bool is_member = t[-1].op == '.' || t[-1].op == P_ARROW;
+        bool is_name = t->kind == TOK_IDENT && t->op == 0 && !is_label && !is_member;
+        const struct sym *s = is_name ? t->name->ids : NULL;
+        if (s != NULL && s->kind == SYM_VAR && pli_type_is_shared(s->type)) {
+            pli_diag_error(p->u, i,
+                           "'%s' is shared: inline assembly cannot reach it; copy it to a private "
+                           "variable",
+                           t->name->text);
+        }
+    }
     pli_parse_expect(p, ';', "';'");
 }
 

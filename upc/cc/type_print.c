@@ -229,6 +229,9 @@ static void upc_type(struct unit *u, const struct type *t, struct text *spec, st
         upc_quals(spec, t);
         if (t->tdname != NULL) {
             pli_unit_arena_text_puts(spec, t->tdname->text);
+        } else if ((t->kind == TY_STRUCT || t->kind == TY_UNION) && t->rec->tag == NULL) {
+            pli_unit_arena_text_printf(spec, "%s <anonymous>",
+                                       t->rec->is_union ? "union" : "struct");
         } else {
             put_core(spec, t);
         }
