@@ -84,7 +84,7 @@ class Bench:
             shell([*compiler, "-O2", os.path.join(HERE, "upc_private.c"), "-o", self.path(name)])
         for kind, (compiler, *flags) in APPS.items():
             compiler = compiler if compiler == "cc" else self.tool(compiler)
-            shell([compiler, "-O2", *flags, os.path.join(HERE, "upc_apps.c"), "-o", self.path("apps_" + kind)])
+            shell([compiler, "-O2", *flags, os.path.join(HERE, "upc_programs.c"), "-o", self.path("apps_" + kind)])
         shell([self.tool("upcc"), "-O2", os.path.join(HERE, "upc_far.upc"), "-o", self.path("far")])
         shell([self.tool("mpicc"), "-O2", "-I", HERE, os.path.join(HERE, "rawtcp.c"), "-o", self.path("rawtcp")])
 

@@ -141,7 +141,7 @@ struct forall {
         bool is_copied; // a row that is far is fetched at once: nothing in the body can change it
     } near[16];
     int n_near;
-    bool is_stride; // a plain "for" with steps of THREADS: it visits own elements if it begins at one
+    bool is_stride; // a plain "for" with steps of THREADS
     bool is_opaque; // the body calls or writes through pointers
 };
 

@@ -4,7 +4,7 @@
 // tree. One source for four ways to share memory, to lay beside each other: upcc makes it UPC, cc
 // one thread, cc -fopenmp OpenMP, and cc -DUSE_MPI an MPI program whose ranks share a window.
 // Prints lines "name nanoseconds-per-item" and "name_check value".
-//   upc_apps LOG2-OF-ITEMS
+//   upc_programs LOG2-OF-ITEMS
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
 {
     int log2_n = argc > 1 ? atoi(argv[1]) : 0;
     if (log2_n < 8 || log2_n > 30) {
-        fprintf(stderr, "usage: upc_apps LOG2-OF-ITEMS, 8 to 30\n");
+        fprintf(stderr, "usage: upc_programs LOG2-OF-ITEMS, 8 to 30\n");
         return 2;
     }
 #if defined __UPC__
