@@ -46,32 +46,6 @@ static void loop_body(struct parser *p)
     p->n_loop--;
 }
 
-// "for" "(" (declaration | expression? ";") expression? ";" expression? ")" statement
-static void for_stmt(struct parser *p)
-{
-    p->at++;
-    pli_parse_expect(p, '(', "'('");
-    pli_scope_push(p);
-    if (pli_parse_decl_starts(p)) {
-        pli_parse_decl_block(p);
-    } else {
-        if (!pli_parse_is(p, ';')) {
-            value(p);
-        }
-        pli_parse_expect(p, ';', "';'");
-    }
-    if (!pli_parse_is(p, ';')) {
-        value(p);
-    }
-    pli_parse_expect(p, ';', "';'");
-    if (!pli_parse_is(p, ')')) {
-        value(p);
-    }
-    pli_parse_expect(p, ')', "')'");
-    loop_body(p);
-    pli_scope_pop(p);
-}
-
 static void if_stmt(struct parser *p)
 {
     p->at++;
@@ -269,7 +243,7 @@ static struct node *statement(struct parser *p)
         do_stmt(p);
         break;
     case KW_FOR:
-        for_stmt(p);
+        pli_parse_forall_for(p);
         break;
     case KW_FORALL:
         pli_parse_forall(p);
