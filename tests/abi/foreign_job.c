@@ -147,6 +147,19 @@ static int any_order(void)
     return 1;
 }
 
+// A receive that is polled, from a rank that may never begin.
+static int poll_other(void)
+{
+    int x = -1, is_there = 0;
+    MPI_Request request;
+    MPI_Irecv(&x, 1, MPI_INT, rank ^ 1, 6, MPI_COMM_WORLD, &request);
+    MPI_Send(&rank, 1, MPI_INT, rank ^ 1, 6, MPI_COMM_WORLD);
+    while (!is_there) {
+        MPI_Test(&request, &is_there, MPI_STATUS_IGNORE);
+    }
+    return x == (rank ^ 1);
+}
+
 // A mistake that --check finds.
 static int mistake(void)
 {
@@ -221,6 +234,8 @@ int main(int argc, char **argv)
         ok = endpoints();
     } else if (strcmp(argv[1], "order") == 0) {
         ok = any_order();
+    } else if (strcmp(argv[1], "poll") == 0) {
+        ok = poll_other();
     } else if (strcmp(argv[1], "mistake") == 0) {
         ok = mistake();
     } else if (strcmp(argv[1], "lose") == 0) {

@@ -90,6 +90,8 @@ def start(program, others):
 def ranks_per_proc(program):
     r = Run("--ranks-per-proc", 2, "-n", 4, program, "work", timeout=120)
     check(r.rc != 0 and "run it without --ranks-per-proc" in r.words, r)
+    r = Run("--ranks-per-proc", 2, "--on-poll-deadlock=abort", "-n", 4, program, "poll", env={"PLIANT_POLL_DEADLOCK": "1"}, timeout=120)
+    check(r.rc == 123 and "run it without --ranks-per-proc" in r.words, r)
 
 
 def elastic(program):
