@@ -76,6 +76,10 @@ struct pli_comm {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
+// All communicators of the process, by their links. For debuggers, which look at it while the
+// process stands still.
+extern const struct pli_list *const pli_comm_all;
+
 // Whether its collectives cannot complete any more.
 static inline bool pli_comm_is_stopped(const struct pli_comm *c)
 {
