@@ -56,6 +56,7 @@ struct pli_comm {
     int32_t n_spare;      // references kept for requests to come; guarded by the endpoint's lane
     uint32_t n_coll;      // collectives begun, for their tags
     uint32_t n_coll_init; // persistent collectives made, for theirs
+    uint32_t n_later;     // those that may overlap others, on one that spans MPI jobs
     uint32_t n_context;   // contexts made with this communicator as parent's leader
     uint32_t hints;       // mpi_assert_* bits
     bool is_holding;      // counted at spawned processes of other worlds, see comm_hold.h
