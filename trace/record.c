@@ -13,16 +13,6 @@
 
 enum { PATH = 4096, WHY = PATH + 256, SENTENCE = 1024 };
 
-const uint8_t pli_record_file_numbers[PLI_RECORD_FILE_LIST] = {
-    [PLI_RECORD_RECV] = 1,        [PLI_RECORD_RECV_TAG] = 2,        [PLI_RECORD_FIRST] = 1,
-    [PLI_RECORD_FIRST_TAG] = 2,   [PLI_RECORD_LATER] = 2,           [PLI_RECORD_LATER_TAG] = 3,
-    [PLI_RECORD_PROBE] = 1,       [PLI_RECORD_PROBE_TAG] = 2,       [PLI_RECORD_IPROBE] = 1,
-    [PLI_RECORD_IPROBE_FROM] = 1, [PLI_RECORD_IPROBE_FROM_TAG] = 2, [PLI_RECORD_TEST] = 1,
-    [PLI_RECORD_TESTALL] = 1,     [PLI_RECORD_TESTANY] = 1,         [PLI_RECORD_WAITANY] = 1,
-    [PLI_RECORD_STATUS] = 1,      [PLI_RECORD_STATUS_ALL] = 1,      [PLI_RECORD_STATUS_ANY] = 1,
-    [PLI_RECORD_PARRIVED] = 1,    [PLI_RECORD_WIN_TEST] = 1,
-};
-
 struct pli_record_calls pli_record_mpi, pli_record_next;
 
 #define NAME(name) "MPI_" #name,
@@ -161,7 +151,7 @@ static void describe(const struct pli_record_stream *s, char *to, size_t cap)
     switch (r->kind) {
     case PLI_RECORD_RECV:
     case PLI_RECORD_RECV_TAG:
-        snprintf(to, cap, "%s, which received from rank %d", calls[PLI_RECORD_RECV], (int)v - 1);
+        snprintf(to, cap, "%s, which received from rank %d", calls[PLI_RECORD_RECV], (int)(v - 1));
         return;
     case PLI_RECORD_LATER:
     case PLI_RECORD_LATER_TAG:
@@ -172,21 +162,21 @@ static void describe(const struct pli_record_stream *s, char *to, size_t cap)
             snprintf(to, cap, "%s, which was cancelled", calls[PLI_RECORD_FIRST]);
         } else {
             snprintf(to, cap, "%s, which received from rank %d", calls[PLI_RECORD_FIRST],
-                     (int)v - 1);
+                     (int)(v - 1));
         }
         return;
     case PLI_RECORD_PROBE:
     case PLI_RECORD_PROBE_TAG:
         snprintf(to, cap, "%s, which found a message of rank %d", calls[PLI_RECORD_PROBE],
-                 (int)v - 1);
+                 (int)(v - 1));
         return;
     case PLI_RECORD_IPROBE_FROM:
     case PLI_RECORD_IPROBE_FROM_TAG:
         snprintf(to, cap, "%s, which found a message of rank %d", calls[PLI_RECORD_IPROBE],
-                 (int)v - 1);
+                 (int)(v - 1));
         return;
     case PLI_RECORD_WAITANY:
-        snprintf(to, cap, "%s, which gave index %d", calls[r->kind], (int)v - 1);
+        snprintf(to, cap, "%s, which gave index %d", calls[r->kind], (int)(v - 1));
         return;
     case PLI_RECORD_WAITSOME:
     case PLI_RECORD_TESTSOME:
@@ -232,72 +222,6 @@ static void path_of(uint32_t ep, char *to)
     }
 }
 
-// The i-th of the receives that are not complete yet, where those with small numbers come first.
-struct pending {
-    uint64_t *numbers;
-    size_t n, cap;
-    uint64_t next;
-};
-
-static bool take_pending(struct pending *p, uint64_t i, uint64_t *number_out)
-{
-    while (p->n <= i) {
-        if (p->n == p->cap) {
-            size_t cap = p->cap > 0 ? p->cap * 2 : 64;
-            uint64_t *more = realloc(p->numbers, cap * sizeof *more);
-            if (more == NULL) {
-                return false;
-            }
-            p->numbers = more;
-            p->cap = cap;
-        }
-        p->numbers[p->n++] = p->next++;
-    }
-    *number_out = p->numbers[i];
-    memmove(p->numbers + i, p->numbers + i + 1, (p->n - i - 1) * sizeof *p->numbers);
-    p->n--;
-    return true;
-}
-
-static bool set_outcome(struct pli_record_stream *s, uint64_t number, uint64_t source)
-{
-    if (number >= s->n_outcome) {
-        size_t n = (size_t)number * 2 + 64;
-        struct pli_record_outcome *more = realloc(s->outcomes, n * sizeof *more);
-        if (more == NULL) {
-            return false;
-        }
-        for (size_t i = s->n_outcome; i < n; i++) {
-            more[i].source = -1;
-        }
-        s->outcomes = more;
-        s->n_outcome = n;
-    }
-    s->outcomes[number].source = (int32_t)source;
-    return true;
-}
-
-// Receives are posted before their outcome comes in the record: look at all of it first.
-static bool read_outcomes(struct pli_record_stream *s)
-{
-    struct pli_record_reader r;
-    struct pending p = { 0 };
-    bool is_ok = true;
-    pli_record_file_begin(&r, &s->file);
-    while (is_ok && pli_record_file_next(&r)) {
-        bool is_first = r.kind == PLI_RECORD_FIRST || r.kind == PLI_RECORD_FIRST_TAG;
-        bool is_later = r.kind == PLI_RECORD_LATER || r.kind == PLI_RECORD_LATER_TAG;
-        uint64_t number, i = is_later ? r.numbers[0] : 0;
-        if (is_first || is_later) {
-            is_ok = i <= s->file.n_event && take_pending(&p, i, &number) &&
-                    set_outcome(s, number, r.numbers[is_later ? 1 : 0]);
-        }
-    }
-    pli_record_file_end(&r);
-    free(p.numbers);
-    return is_ok;
-}
-
 static struct pli_record_stream *open_stream(uint32_t ep)
 {
     char path[PATH], why[WHY];
@@ -313,8 +237,9 @@ static struct pli_record_stream *open_stream(uint32_t ep)
         fail("%s", why);
     }
     if (state.is_replay) {
-        if (!read_outcomes(s)) {
-            fail("%s is damaged, or there is no memory left for it", path);
+        if (!pli_record_outcomes_read(&s->outcomes, &s->file)) {
+            fail("%s is damaged, or there is no memory left for it; make a new record by --record",
+                 path);
         }
         pli_record_file_begin(&s->reader, &s->file);
     }

@@ -7,42 +7,12 @@
 
 #include "glue/observe.h"
 #include "trace/line.h"
-#include "trace/record_file.h"
+#include "trace/record_outcome.h"
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-// Kinds of events. Numbers of each: a rank is written as rank + 1, 0: the receive was cancelled; a
-// tag as its distance from the last one, in zigzag; an index as index + 1, 0: MPI_UNDEFINED.
-enum pli_record_kind {
-    PLI_RECORD_RECV,            // rank
-    PLI_RECORD_RECV_TAG,        // rank, tag: both were wildcards
-    PLI_RECORD_FIRST,           // rank: the oldest nonblocking wildcard receive is complete
-    PLI_RECORD_FIRST_TAG,       // rank, tag
-    PLI_RECORD_LATER,           // how many are older, rank
-    PLI_RECORD_LATER_TAG,       // how many are older, rank, tag
-    PLI_RECORD_PROBE,           // rank
-    PLI_RECORD_PROBE_TAG,       // rank, tag
-    PLI_RECORD_IPROBE,          // flag
-    PLI_RECORD_IPROBE_FROM,     // rank
-    PLI_RECORD_IPROBE_FROM_TAG, // rank, tag
-    PLI_RECORD_TEST,            // flag
-    PLI_RECORD_TESTALL,         // flag
-    PLI_RECORD_TESTANY,         // 0: false, or 1 + index
-    PLI_RECORD_WAITANY,         // index
-    PLI_RECORD_STATUS,          // MPI_Request_get_status: flag
-    PLI_RECORD_STATUS_ALL,      // flag
-    PLI_RECORD_STATUS_ANY,      // 0: false, or 1 + index
-    PLI_RECORD_PARRIVED,        // flag
-    PLI_RECORD_WIN_TEST,        // flag
-    PLI_RECORD_N_PLAIN,
-    PLI_RECORD_WAITSOME = PLI_RECORD_FILE_LIST, // the indices, or one that is MPI_UNDEFINED
-    PLI_RECORD_TESTSOME,
-    PLI_RECORD_STATUS_SOME,
-    PLI_RECORD_N_KIND
-};
 
 #define PLI_RECORD_CALLS(X)                                                                        \
     X(Recv)                                                                                        \
@@ -121,11 +91,6 @@ struct pli_record_posted {
     bool is_freed, is_tag_any;
 };
 
-// Whom a nonblocking receive received from in the recorded run.
-struct pli_record_outcome {
-    int32_t source; // as it is written; -1: not known
-};
-
 enum { PLI_RECORD_N_BUCKET = 256 };
 
 // Outcomes of one thread, which is that of a rank or of an endpoint.
@@ -142,8 +107,7 @@ struct pli_record_stream {
     uint64_t n_post;
     struct pli_record_posted *posted;
     size_t n_posted, cap_posted, n_freed;
-    struct pli_record_outcome *outcomes;
-    size_t n_outcome;
+    struct pli_record_outcomes outcomes;
     struct pli_record_request *buckets[PLI_RECORD_N_BUCKET];
     MPI_Comm last_comm; // that was found to be of an endpoint of this thread
 };

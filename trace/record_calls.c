@@ -229,9 +229,8 @@ static int free_request(const struct pli_record_call *call, MPI_Request *q)
 static int cancel(const struct pli_record_call *call, MPI_Request *q)
 {
     struct pli_record_request *r = find(call, q);
-    const struct pli_record_stream *s = call->stream;
-    bool is_known = r != NULL && pli_record_is_forced(call) && r->number < s->n_outcome &&
-                    s->outcomes[r->number].source > 0;
+    bool is_known = r != NULL && pli_record_is_forced(call) &&
+                    pli_record_outcomes_find(&call->stream->outcomes, r->number) > 0;
     if (is_known || (r != NULL && r->is_deferred)) {
         return MPI_SUCCESS;
     }

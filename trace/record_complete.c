@@ -292,6 +292,18 @@ static void put_list(const struct pli_record_call *call, enum pli_record_kind ki
     }
 }
 
+// Each request is complete once. A record that says otherwise is damaged.
+static void check_once(const struct pli_record_call *call, int n, int count, const int *indices)
+{
+    unsigned char *is_seen = need(calloc((size_t)n + 1, 1));
+    for (int i = 0; i < count; i++) {
+        if (is_seen[indices[i]]++ != 0) {
+            pli_record_differ(call, "request %d became complete twice", indices[i]);
+        }
+    }
+    free(is_seen);
+}
+
 // The list that the record has; false: the call is free. *count: as the call returns it.
 static bool take_list(const struct pli_record_call *call, enum pli_record_kind kind, int n,
                       int *count, int *indices)
@@ -309,6 +321,7 @@ static bool take_list(const struct pli_record_call *call, enum pli_record_kind k
     for (int i = 0; i < *count; i++) {
         indices[i] = index_of(call, numbers[i], n);
     }
+    check_once(call, n, *count, indices);
     return true;
 }
 

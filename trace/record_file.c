@@ -214,13 +214,14 @@ bool pli_record_file_load(struct pli_record_file *f, const char *path, char *why
     struct pli_record_file_head head;
     struct stat st;
     *f = (struct pli_record_file){ 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe would keep us waiting
     if (fd < 0) {
         snprintf(why, cap, "%s cannot be read: %s", path, strerror(errno));
         return false;
     }
-    bool is_ok = fstat(fd, &st) == 0 && read_all(fd, &head, sizeof head, 0) &&
-                 head.magic == MAGIC && head.version == VERSION &&
+    bool is_ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                 read_all(fd, &head, sizeof head, 0) && head.magic == MAGIC &&
+                 head.version == VERSION &&
                  head.n_byte <= (uint64_t)st.st_size - (st.st_size >= HEAD ? HEAD : st.st_size);
     if (is_ok) {
         f->bytes = malloc(head.n_byte > 0 ? (size_t)head.n_byte : 1);
@@ -297,41 +298,68 @@ static bool get_event(struct pli_record_reader *r, const unsigned char *from, ui
     return true;
 }
 
-bool pli_record_file_next(struct pli_record_reader *r)
+// How often the last event comes again, where that stands next. False: that makes no sense.
+static bool look_again(struct pli_record_reader *r)
 {
     const struct pli_record_file *f = r->file;
-    if (r->n_again == 0 && r->at == f->n_byte && !r->is_last_done && r->n_read > 0) {
-        r->is_last_done = true;
-        r->n_again = f->n_more;
-    }
-    if (r->n_again == 0 && r->at < f->n_byte && f->bytes[r->at] == AGAIN && r->n_read > 0) {
-        r->at++;
-        if (!get_varint(f->bytes, f->n_byte, &r->at, &r->n_again)) {
-            return false;
-        }
-    }
-    if (r->n_again > 0) {
-        r->n_again--;
-        r->n_read++;
+    if (r->n_again > 0 || r->n_read == 0) {
         return true;
     }
-    if (r->at >= f->n_byte) {
-        return false;
+    if (r->at == f->n_byte && !r->is_last_done) {
+        r->is_last_done = true;
+        r->n_again = f->n_more;
+    } else if (r->at < f->n_byte && f->bytes[r->at] == AGAIN) {
+        r->at++;
+        return get_varint(f->bytes, f->n_byte, &r->at, &r->n_again) && r->n_again > 0;
     }
-    uint64_t at = r->at, from = at;
+    return true;
+}
+
+static bool get_next(struct pli_record_reader *r)
+{
+    const struct pli_record_file *f = r->file;
+    uint64_t at = r->at;
     if (f->bytes[at] >= NAMED) {
         unsigned slot = f->bytes[at] - NAMED;
         uint64_t in = 0;
         r->at = at + 1;
-        r->n_read++;
         return r->last.slots[slot].n > 0 &&
                get_event(r, r->last.slots[slot].bytes, r->last.slots[slot].n, &in);
     }
     if (f->bytes[at] >= PLI_RECORD_FILE_N_KIND || !get_event(r, f->bytes, f->n_byte, &at)) {
         return false;
     }
-    keep_last(&r->last, f->bytes + from, (size_t)(at - from));
+    keep_last(&r->last, f->bytes + r->at, (size_t)(at - r->at));
     r->at = at;
+    return true;
+}
+
+bool pli_record_file_next(struct pli_record_reader *r)
+{
+    if (r->is_damaged) {
+        return false;
+    }
+    if (!look_again(r)) {
+        r->is_damaged = true;
+        return false;
+    }
+    if (r->n_again > 0) {
+        r->n_again--;
+    } else if (r->at >= r->file->n_byte) {
+        return false;
+    } else if (!get_next(r)) {
+        r->is_damaged = true;
+        return false;
+    }
     r->n_read++;
     return true;
+}
+
+uint64_t pli_record_file_again(struct pli_record_reader *r)
+{
+    r->is_damaged = r->is_damaged || !look_again(r);
+    uint64_t n = r->is_damaged ? 0 : r->n_again;
+    r->n_again -= n;
+    r->n_read += n;
+    return n;
 }

@@ -68,6 +68,7 @@ struct pli_record_reader {
     uint64_t at, n_again; // n_again: the event comes so many times more
     uint64_t n_read;
     bool is_last_done; // the repetitions that the head has were added
+    bool is_damaged;   // what comes is no event
     unsigned kind;
     uint64_t *numbers; // of the event
     size_t n_number, cap_number;
@@ -76,6 +77,8 @@ struct pli_record_reader {
 
 void pli_record_file_begin(struct pli_record_reader *r, const struct pli_record_file *f);
 bool pli_record_file_next(struct pli_record_reader *r); // false: there is no more
+// How often the event that was read comes once more now. They count as read.
+uint64_t pli_record_file_again(struct pli_record_reader *r);
 void pli_record_file_end(struct pli_record_reader *r);
 
 #endif

@@ -147,14 +147,15 @@ bool pli_record_post(const struct pli_record_call *call, int *source, int tag, M
     if (!pli_record_is_replay() || s->is_over) {
         return true;
     }
-    if (number >= s->n_outcome || s->outcomes[number].source < 0) {
+    int32_t from = pli_record_outcomes_find(&s->outcomes, number);
+    if (from == PLI_RECORD_UNKNOWN) {
         return false;
     }
-    if (s->outcomes[number].source == 0) {
+    if (from == 0) {
         *source = 0;
         *comm = quiet_comm(call);
     } else {
-        *source = s->outcomes[number].source - 1;
+        *source = from - 1;
     }
     return true;
 }

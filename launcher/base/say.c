@@ -69,11 +69,21 @@ void pli_say_at_exit(void (*fn)(int status))
     self->at_exit = fn;
 }
 
+// A message may quote a file or another program: nothing in it steers the terminal.
+static void make_plain(char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        *text = (c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : *text;
+    }
+}
+
 static void say(const char *fmt, va_list ap)
 {
     char text[TEXT], wrapped[TEXT + 8];
     int n = snprintf(text, sizeof text, "%s: ", pli_say_name);
     vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
+    make_plain(text);
     if (pli_launcher.say->note != NULL) {
         pli_launcher.say->note(text + n);
     }

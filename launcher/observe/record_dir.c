@@ -6,6 +6,7 @@
 #include "launcher/job/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #define TITLE "record of Pliant MPI 1\n"
+
+enum { MAX_DESCRIPTION = 1 << 24 }; // bytes: a command line is not longer
 
 static char *full_path(const char *option, const char *dir)
 {
@@ -99,10 +102,16 @@ static char *read_job(const char *path)
 {
     char *text = NULL;
     size_t cap = 0;
-    FILE *f = fopen(path, "re");
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe would keep us waiting
+    bool is_file =
+        fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= MAX_DESCRIPTION;
+    FILE *f = is_file ? fdopen(fd, "r") : NULL;
     ssize_t n = f != NULL ? getdelim(&text, &cap, '\0', f) : -1;
     if (f != NULL) {
         fclose(f);
+    } else if (fd >= 0) {
+        close(fd);
     }
     if (n < 0 || strncmp(text, TITLE, strlen(TITLE)) != 0) {
         pli_say_bad("--replay: %s is not of a record that this version of Pliant MPI can read",

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Run a changing mix of MPI tests on virtual hosts, while ranks are killed and stopped, hosts are lost and limits are small.
 
-    soak.py [--build DIR] [--minutes N] [--hosts N] [--seed N]     until the time is over, or a case fails
-    soak.py [--build DIR] [--hosts N] --case SEED                  one case again
+    soak.py [--build DIR] [--minutes N] [--hosts N] [--seed N] [-k REGEX] [--fault NAME]     until the time is over, or a case fails
+    soak.py [--build DIR] [--hosts N] [-k REGEX] [--fault NAME] --case SEED                  one case again
 
-Every case is made of its seed alone. A case without a fault must give the results its program checks; one with a fault must end in good order:
+Every case is made of its seed and of the rows of tests/mpi/*.list: after a change of those a seed means another case, and -k and --fault with the names
+that were printed find the old one. A case without a fault must give the results its program checks; one with a fault must end in good order:
 within its time, with a sentence of mpiexec, and with nothing left. After every case no process, file or shared memory may be left, and mpiexec
 may have had no more memory and descriptors than a job of that size needs.
 """
@@ -13,6 +14,7 @@ import argparse
 import glob
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -71,15 +73,15 @@ def ranks_of(mark, program):
     return found
 
 
-def daemons_of(mpiexec):
-    """The daemons of this build that run now."""
-    found = []
+def daemons_of(c, mpiexec):
+    """The daemons that run now on these hosts; another soak has hosts of its own."""
+    found, spaces = [], {os.readlink(f"/proc/{c.ask('pid', host=h)}/ns/net") for h in c.names}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/cmdline", "rb") as f:
                     is_daemon = b"--as-daemon" in f.read()
-                if is_daemon and os.readlink(f"/proc/{name}/exe") == mpiexec:
+                if is_daemon and os.readlink(f"/proc/{name}/ns/net") in spaces and os.readlink(f"/proc/{name}/exe") == mpiexec:
                     found.append(int(name))
             except OSError:
                 pass
@@ -128,7 +130,7 @@ def harm(c, p, what, rng, mark, program, names):
     elif what in ("kill mpiexec", "terminate") and p.poll() is None:
         send(c.inner(p), signal.SIGKILL if what == "kill mpiexec" else signal.SIGTERM)
     elif what == "kill daemon":
-        daemons = daemons_of(os.path.realpath(os.path.join(os.path.dirname(program), "..", "..", "bin", "mpiexec")))
+        daemons = daemons_of(c, os.path.realpath(os.path.join(os.path.dirname(program), "..", "..", "bin", "mpiexec")))
         if daemons:
             send(rng.choice(daemons), signal.SIGKILL)
     elif what == "cut host" and len(names) > 1:
@@ -154,9 +156,9 @@ def all_rows():
     return found
 
 
-def choose(rng, rows, n_host):
+def choose(rng, rows, n_host, fault):
     row = rng.choice(rows)
-    what = rng.choice(FAULTS)
+    what = rng.choice([f for f in FAULTS if fault in (None, f)])
     n = 1 if row["is_solo"] else min(n_host, row["ranks"])
     settings, order, is_cyclic = rng.choice(SETTINGS), rng.sample(range(n_host), n), rng.random() < 0.5
     if n < 2 and what in ("kill daemon", "cut host", "crash host"):
@@ -189,7 +191,7 @@ def restart(c, args, host, images, env, row):
 def run_case(c, args, rows, seed):
     """None, or what is wrong."""
     rng = random.Random(seed)
-    row, what, settings, order, is_cyclic = choose(rng, rows, args.hosts)
+    row, what, settings, order, is_cyclic = choose(rng, rows, args.hosts, args.fault)
     program = os.path.join(args.build, "tests", "bin", "mpi." + row["program"].replace("/", "."))
     names = [c.names[i] for i in order]
     mark = f"SOAK_CASE={seed}-{os.getpid()}-"
@@ -251,14 +253,19 @@ def main():
     a.add_argument("--hosts", type=int, default=4)
     a.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     a.add_argument("--case", type=int, help="repeat this one")
+    a.add_argument("-k", metavar="REGEX", default="", help="only tests whose name has it")
+    a.add_argument("--fault", choices=sorted(set(FAULTS)), help="only this one")
     a.add_argument("--go-on", action="store_true", help="after a case that failed")
     args = a.parse_args()
-    args.build, rows = os.path.abspath(args.build), all_rows()
+    args.build, rows = os.path.abspath(args.build), [row for row in all_rows() if re.search(args.k, run_list.test_name(row))]
+    if not rows:
+        a.error(f"no test has a name with '{args.k}'")
     try:
         c = cluster.Cluster(args.hosts)
     except cluster.Skip as e:
         print(f"skipped: {e}")
         return cluster.SKIP
+    again = shlex.join(["python3", "tests/soak/soak.py", "--build", args.build, "--hosts", str(args.hosts), *(["-k", args.k] if args.k else []), *(["--fault", args.fault] if args.fault else [])])
     until, n, bad, mix = time.monotonic() + 60 * args.minutes, 0, [], random.Random(args.seed)
     print(f"seed {args.seed}", flush=True)
     with c:
@@ -268,7 +275,7 @@ def main():
             n += 1
             if wrong:
                 bad.append(seed)
-                print(f"FAILED: {wrong}\nrepeat it with: python3 tests/soak/soak.py --build {args.build} --hosts {args.hosts} --case {seed}", flush=True)
+                print(f"FAILED: {wrong}\nrepeat it with: {again} --case {seed}", flush=True)
             if args.case is not None or (bad and not args.go_on):
                 break
     print(f"{n} cases, {len(bad)} failed{': ' + ' '.join(map(str, bad)) if bad else ''}")

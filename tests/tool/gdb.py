@@ -90,6 +90,9 @@ def one_rank(d):
         t.wait(r"\(gdb\) ")
         t.type("set confirm off\n")
         t.wait(r"\(gdb\) ")
+        t.type("shell echo \"<$LD_PRELOAD>\"\n")
+        t.wait(r"\n<>")  # the library that replays is loaded into the program alone
+        t.wait(r"\(gdb\) ")
         t.type("break half_way\n")
         t.wait(r"Breakpoint 1 at 0x")
         t.wait(r"\(gdb\) ")

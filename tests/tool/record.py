@@ -115,6 +115,50 @@ def differs(d):
     check(r.rc != 0 and "rank.0 is no record that this version of Pliant MPI can read" in r.words, r)
 
 
+def write_rank(path, events, n_more=0, is_complete=0, n_event=0):
+    """A record of one rank that no recorder has written."""
+    head = HEAD.pack(0x64726F6365722D70, 1, is_complete, len(events), n_event, n_more)
+    with open(path, "wb") as f:
+        f.write(head.ljust(4096, b"\0") + bytes(events))
+
+
+def foreign(d):
+    """Records that are damaged, or that somebody has made up: a sentence, at once, and no harm."""
+    at = os.path.join(d, "foreign")
+    check(Run("--record", at, "-n", 2, PROBE, "some").rc == 0, "recorded")
+    rank = os.path.join(at, "rank.0")
+    damaged = "rank.0 is damaged, or there is no memory left for it; make a new record by --record"
+    big = [0xFF] * 8 + [0x7F]
+    for events, more, why in (([32, 2, 1, 1], {}, "is not what was recorded: request 0 became complete twice"),
+                              ([32, 2, 0, 1], {}, damaged),
+                              ([32, 2, 1, 9], {}, "request 8 became complete, and now there are 2 requests"),
+                              ([11, 0], {"n_more": 2**64 - 1}, damaged),
+                              ([11, 0], {"n_more": 2**63}, "is not what was recorded: MPI_Test, which returned false"),
+                              ([2, 1], {"n_more": 2**40}, damaged),
+                              ([4, *big, 1], {}, damaged),
+                              ([0, *big], {}, damaged),
+                              ([1, 1, *big], {}, damaged),
+                              ([31], {}, damaged),
+                              ([32, 2, 1], {}, damaged),
+                              ([32, 2, 1, 2], {"is_complete": 1, "n_event": 5}, damaged)):
+        write_rank(rank, events, **more)
+        r = Run("--replay", at, "-n", 2, PROBE, "some", timeout=60)
+        check(r.rc == 1 and why in r.words, f"{events} {more}: {r}")
+    os.remove(rank)
+    os.mkfifo(rank)
+    r = Run("--replay", at, "-n", 2, PROBE, "some", timeout=60)
+    check(r.rc == 1 and "rank.0 is no record that this version of Pliant MPI can read" in r.words, r)
+    job = os.path.join(at, "job")
+    with open(job, "a", encoding="utf-8") as f:
+        f.write("-n 1 \033[31mred\n")
+    r = Run("--replay", at, "-n", 2, PROBE, "some", timeout=60)
+    check(r.rc == 2 and "\033" not in r.err and ":-n 1 ?[31mred, and this is" in r.words, r)
+    os.remove(job)
+    os.mkfifo(job)
+    r = Run("--replay", at, "-n", 2, PROBE, "some", timeout=60)
+    check(r.rc == 2 and "is not of a record that this version of Pliant MPI can read" in r.words, r)
+
+
 def threads(d):
     r = Run("--record", os.path.join(d, "threads"), "-n", 1, PROBE, "threads")
     check(r.rc == 1 and f"MPI_Iprobe at {line_of('second')} is called by a second thread" in r.words, r)
@@ -182,7 +226,7 @@ def main():
     sanitizer_behind()
     os.environ["MPICH_CC"] = os.environ["OMPI_CC"] = "gcc"
     with tempfile.TemporaryDirectory() as d:
-        for f in (order, killed, small, differs, threads, others):
+        for f in (order, killed, small, differs, foreign, threads, others):
             f(d)
     sys.exit(status())
 

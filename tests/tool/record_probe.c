@@ -292,6 +292,24 @@ static int main_differs(void)
     return 0;
 }
 
+// Two receives that name their source: only the order of their completion is recorded.
+static int main_some(void)
+{
+    int v[2] = { 1, 2 }, at[2], n = 0;
+    MPI_Request q[2];
+    for (int i = 0; i < 2; i++) {
+        if (rank == 0) {
+            MPI_Irecv(&v[i], 1, MPI_INT, 1, i, MPI_COMM_WORLD, &q[i]);
+        } else {
+            MPI_Send(&v[i], 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+        }
+    }
+    for (int done = 0; rank == 0 && done < 2; done += n) {
+        MPI_Waitsome(2, q, &n, at, MPI_STATUSES_IGNORE);
+    }
+    return 0;
+}
+
 static void *second(void *arg)
 {
     int flag;
@@ -369,6 +387,7 @@ int main(int argc, char **argv)
           : strcmp(what, "killed") == 0    ? main_killed(n)
           : strcmp(what, "many") == 0      ? main_many(n)
           : strcmp(what, "differs") == 0   ? main_differs()
+          : strcmp(what, "some") == 0      ? main_some()
           : strcmp(what, "threads") == 0   ? main_threads()
           : strcmp(what, "endpoints") == 0 ? main_endpoints()
                                            : err;

@@ -30,7 +30,7 @@ NOT_HERE = {
     "tcp": "they choose a network, or pretend to have hosts; their programs are run with other rows, or are about that",
     "spawn": "they want room for more processes (tool.hosts_spawn and hosts_elastic run those), or names, clones and "
              "resizes that are told of, which are for one host",
-    "onenode": "they count what one host has",
+    "onenode": "they are about what ranks of one host share or count",
 }
 
 
