@@ -11,6 +11,7 @@
 #include "coll/coll.h"
 #include "msg/endpoint.h"
 #include "msg/process.h"
+#include "msg/progress.h"
 #include "dynamic/spawner.h"
 #include "elastic/abort_group.h"
 #include "elastic/fork_comm.h"
@@ -272,6 +273,9 @@ int pli_world_finalize(void)
     }
     if (err != PLI_OK) {
         return pli_raise(NULL, "MPI_Finalize", err);
+    }
+    while (pli_progress_once(world->ep->lane) > 0) {
+        // what came for calls that this rank never made is told of when communicators end
     }
     pli_file_shared_batch_leave();
     pli_process_leave();
