@@ -38,3 +38,8 @@ PLI_START enum pli_err pli_ctl_guard(int ctl)
     }
     return PLI_OK;
 }
+
+void pli_ctl_unguard(int ctl)
+{
+    fcntl(ctl, F_SETFL, 0);
+}

@@ -15,5 +15,8 @@ bool pli_ctl_send(int ctl, const struct pli_ctl_msg *msg, const int *fds, size_t
 
 // Ask the kernel to kill this process when mpiexec's end of the socket closes, however it dies.
 enum pli_err pli_ctl_guard(int ctl);
+// No longer. To close the socket is not enough where a child or a copy of the process has it too.
+// Context: also signal handlers.
+void pli_ctl_unguard(int ctl);
 
 #endif

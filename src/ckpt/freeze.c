@@ -294,6 +294,7 @@ static int detach_from_job(void)
         return -1;
     }
     unmap();
+    pli_ctl_unguard(p.boot->control);
     int copy_fd = is_copied && pli_freeze_copy_is_possible(p.boot, resume_pipe[0])
                       ? pli_freeze_copy_make(p.boot, resume_pipe[0])
                       : -1;

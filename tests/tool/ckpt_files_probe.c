@@ -7,17 +7,21 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char *what;
 static char name[512], folder[512];
 static int rank, size, fd = -1;
+static pid_t forked; // 0: there is no child
 
 static void check(int is_good, const char *text)
 {
@@ -80,6 +84,15 @@ static void open_all(void)
         char other[520];
         snprintf(other, sizeof other, "%s.other", name);
         check(fd >= 0 && link(name, other) == 0 && unlink(name) == 0, "the file");
+    } else if (strcmp(what, "forked") == 0 && rank == 0) { // a child with all descriptors
+        forked = fork();
+        check(forked >= 0, "the child");
+        if (forked == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;) {
+                pause();
+            }
+        }
     }
 }
 
@@ -133,6 +146,9 @@ int main(int argc, char **argv)
     if (strcmp(what, "unlinked") == 0 || strcmp(what, "homeless") == 0) {
         int was = -1;
         check(pread(fd, &was, sizeof was, 0) == sizeof was && was == rank, "the unlinked file");
+    }
+    if (forked > 0) {
+        check(kill(forked, SIGKILL) == 0 && waitpid(forked, NULL, 0) == forked, "the child");
     }
     if (rank == 0) {
         printf("all is well\n");

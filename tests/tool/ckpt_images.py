@@ -132,6 +132,16 @@ def spawning(env, d):
     tidy(images)
 
 
+def forked(env, d):
+    """A rank whose child has its descriptors, too: no checkpoint, but the job goes on."""
+    p, text, images = checkpointed(env, d, "forked", FILES, 2)
+    r = Run("checkpoint", p.pid, tool=MPICTL)
+    check(r.rc == 1 and "rank 0 has children that share its connection to mpiexec" in r.words, f"{r}")
+    text = let_go(p, images, text)
+    check(p.returncode == 0 and "all is well" in text, f"{p.returncode}\n{text}")
+    tidy(images)
+
+
 def told_to_end(env, d):
     """A rank gets SIGTERM while it is written, from somebody else than mpiexec: what was written would end as soon as it is
     restored, and is no checkpoint. The one before it stays."""
@@ -238,5 +248,5 @@ def trusted(env, d):
 reason = skip_reason()
 if reason is not None:
     print(f"images are not tested: {reason}")
-sys.exit(cases((trusted, unlinked, ghosts, rebuilt, sockets, spawning, told_to_end, ended, fallen_back),
-               (unlinked, ghosts, rebuilt, sockets, spawning, told_to_end, ended, fallen_back) if reason else ()))
+sys.exit(cases((trusted, unlinked, ghosts, rebuilt, sockets, spawning, forked, told_to_end, ended, fallen_back),
+               (unlinked, ghosts, rebuilt, sockets, spawning, forked, told_to_end, ended, fallen_back) if reason else ()))
