@@ -339,15 +339,21 @@ static void blocked_loop(struct emitter *e, struct forall *f, int id)
     pli_emit_puts(e, " }");
 }
 
-// Iterations are counted from where an array could start: __pli_sh before the first.
-static void local_loop(struct emitter *e, struct forall *f, int id)
+// A block that begins with the first clause of the loop.
+static void open_block(struct emitter *e, const struct forall *f)
 {
-    const char *var = f->var->name->text;
     pli_emit_puts(e, "{");
     clause(e, f->init0, f->init1);
     if (!f->init_is_decl || e->out.data[e->out.len - 1] != ';') {
         pli_emit_puts(e, ";");
     }
+}
+
+// Iterations are counted from where an array could start: __pli_sh before the first.
+static void local_loop(struct emitter *e, struct forall *f, int id)
+{
+    const char *var = f->var->name->text;
+    open_block(e, f);
     pli_emit_printf(e, " const long __pli_sh%d = ", id);
     if (f->base != NULL && f->base->type->kind == TY_PTR) {
         put_shift(e, f->base);
@@ -424,11 +430,7 @@ static bool is_safe(struct forall *f)
 static void stride_loop(struct emitter *e, struct forall *f, int id)
 {
     const char *var = f->var->name->text;
-    pli_emit_puts(e, "{");
-    clause(e, f->init0, f->init1);
-    if (!f->init_is_decl || e->out.data[e->out.len - 1] != ';') {
-        pli_emit_puts(e, ";");
-    }
+    open_block(e, f);
     pli_emit_printf(e, " const long __pli_sh%d = ", id);
     if (f->base != NULL) {
         put_shift(e, f->base);

@@ -336,6 +336,19 @@ static void body(struct parser *p, struct forall *f)
     }
 }
 
+// The first clause of the loop, a declaration or an expression.
+static void parse_init(struct parser *p, struct forall *f)
+{
+    f->init0 = p->at;
+    if (pli_parse_decl_starts(p)) {
+        f->init_is_decl = true;
+        pli_parse_decl_block(p);
+        f->init1 = p->at - 1;
+    } else {
+        clause(p, &f->init0, &f->init1, ';', "';'");
+    }
+}
+
 // forall-stmt: "upc_forall" "(" (declaration | expression? ";") expression? ";" expression? ";"
 //              affinity? ")" statement
 void pli_parse_forall(struct parser *p)
@@ -346,14 +359,7 @@ void pli_parse_forall(struct parser *p)
     pli_parse_expect(p, '(', "'('");
     pli_scope_push(p);
     f->is_nested = p->n_controlling > 0;
-    f->init0 = p->at;
-    if (pli_parse_decl_starts(p)) {
-        f->init_is_decl = true;
-        pli_parse_decl_block(p);
-        f->init1 = p->at - 1;
-    } else {
-        clause(p, &f->init0, &f->init1, ';', "';'");
-    }
+    parse_init(p, f);
     h.cond = clause(p, &f->cond0, &f->cond1, ';', "';'");
     h.step = clause(p, &f->step0, &f->step1, ';', "';' before the affinity");
     affinity(p, f);
@@ -447,14 +453,7 @@ void pli_parse_forall_for(struct parser *p)
     pli_scope_push(p);
     f->is_stride = true;
     f->unit = 1;
-    f->init0 = p->at;
-    if (pli_parse_decl_starts(p)) {
-        f->init_is_decl = true;
-        pli_parse_decl_block(p);
-        f->init1 = p->at - 1;
-    } else {
-        clause(p, &f->init0, &f->init1, ';', "';'");
-    }
+    parse_init(p, f);
     const struct node *cond = clause(p, &f->cond0, &f->cond1, ';', "';'");
     const struct node *step = clause(p, &f->step0, &f->step1, ')', "')'");
     if (p->forall == NULL && !has_effect(cond) && is_step_by_threads(p, step)) {
