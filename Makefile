@@ -7,6 +7,8 @@
 #   make test-check the MPI tests under mpiexec --check, which must find nothing in them; T=regex for some
 #   make test-hosts every MPI test with its ranks on 3 virtual hosts (root), by mpiexec and under a
 #                   Slurm of its own; T=regex for some
+#   make test-impi-corpus MPICH=folder   MPICH's tests, of its sources in that folder, over one world of this
+#                   MPI, MPICH and Open MPI; T=regex for some
 #   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
 #   make test-abi-world   programs of Debian packages on this MPI and on their own; installs them (root,
 #                   network; INSTALL=no does not), takes half an hour; T=names for some, WORK=folder is kept,
@@ -109,6 +111,9 @@ test-hosts: $(BUILD)/CMakeCache.txt
 	@python3 tests/vcluster/corpus.py --build $(BUILD) --cyclic $(if $(T),-k '$(T)')
 	@python3 tests/vcluster/corpus.py --build $(BUILD) --srun pmi2 $(if $(T),-k '$(T)')
 	@python3 tests/vcluster/corpus.py --build $(BUILD) --srun pmix --cyclic $(if $(T),-k '$(T)')
+
+test-impi-corpus: all
+	@python3 tests/impi/corpus.py --build $(BUILD) --source '$(MPICH)' $(if $(T),-k '$(T)')
 
 test-upc-plain: all
 	@tests/upc/plain.sh $(if $(TIME),--time) $(CURDIR)/$(BUILD)/bin $(WORK)

@@ -350,6 +350,7 @@ def exports(functions, variable_names):
                     names += [n, n.replace("MPI", "PMPI", 1)]
     names.append("pli_upc_*")  # the runtime of UPC programs
     names.append("pli_observe_get_*")  # the recorder of --profile and --timeline
+    names += ["MPIR_dll_name", "pli_debug_layout"]  # debuggers
     names.append("pli_observe_note_*")  # the checker of --check
     names += ["pli_std_*", "pli_handle_base", "pli_handle_used", "pli_user_calls", "pli_user_calls_op", "pli_user_calls_errhandler"]  # libraries of other ABIs
     listed = "  global:\n" + "".join(f"    {n};\n" for n in names)

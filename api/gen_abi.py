@@ -32,8 +32,8 @@ HAND = {
     "T_cvar_handle_alloc": "pli_foreign_tool_cvar", "T_pvar_handle_alloc": "pli_foreign_tool_pvar",
     "T_event_handle_alloc": "pli_foreign_tool_event", "T_event_get_info": "pli_foreign_tool_event_info",
 }
-# Of ours alone, with arguments that only the standard ABI has.
-WITHOUT = {"Comm_create_endpoints", "MPIX_Comm_create_endpoints_ranked", "MPIX_Comm_ishrink", "Init_endpoints", "Comm_endpoint_attach"}
+# Of ours alone: its communicator is known only when the request is complete, too late for a wrapper.
+WITHOUT = {"MPIX_Comm_ishrink"}
 # Their Fortran libraries have these.
 WITHOUT |= {"Status_c2f08", "Status_f082c", "Status_f2f08", "Status_f082f"}
 
@@ -92,12 +92,13 @@ class Abi:
 
     def __init__(self, path):
         self.const, self.objects, self.same, self.lacks, self.handles, self.also = {}, {}, [], [], {}, []
-        self.added, self.fortran, self.newer = {}, {}, set()
+        self.added, self.fortran, self.newer, self.own = {}, {}, set(), set()
         for line in gen.table(path):
             word = line.split()
-            if word[0] in ("const", "newer"):
+            if word[0] in ("const", "newer", "own"):
                 self.const[word[1]] = (word[2], word[3])
                 self.newer |= {word[1]} if word[0] == "newer" else set()
+                self.own |= {word[1]} if word[0] == "own" else set()
             elif word[0] == "object":
                 self.objects[word[1]] = int(word[2])
             elif word[0] == "same":
@@ -337,6 +338,8 @@ class Wrapper:
             self.args.append("disp == F_MPI_DISPLACEMENT_CURRENT ? MPI_DISPLACEMENT_CURRENT : disp")
         elif self.f.base in TEXT and p.name == TEXT[self.f.base][0]:
             self.text(p)
+        elif p.name == "out_comm_hdls":
+            self.new_handles(p, HANDLES[base], "my_num_ep")
         elif base in HANDLES and kind in ("datatypes", "requests", "infos"):
             self.handles(p, HANDLES[base], ctype.startswith("const"))
         elif base in HANDLES and "*" in ctype:
@@ -423,6 +426,17 @@ class Wrapper:
                               f"            {p.name}[i] = pli_foreign_{kind}_out({p.name}_[i]);\n        }}\n    }}")
         self.leave.append(f"    pli_foreign_env_leave({p.name}_, {p.name}_few);")
 
+    def new_handles(self, p, kind, n):
+        """An array that the call fills with handles."""
+        t = f"MPI_{kind_type(kind)}"
+        self.before.append(f"    {t} {p.name}_few[PLI_FOREIGN_FEW];\n"
+                           f"    {t} *{p.name}_ = {p.name} == NULL ? NULL : "
+                           f"pli_foreign_env_room({p.name}_few, {n}, sizeof *{p.name}_);")
+        self.args.append(f"{p.name}_")
+        self.after.append(f"    for (int i = 0; err == 0 && {p.name} != NULL && i < {n}; i++) {{\n"
+                          f"        {p.name}[i] = pli_foreign_{kind}_out({p.name}_[i]);\n    }}")
+        self.leave.append(f"    pli_foreign_env_leave({p.name}_, {p.name}_few);")
+
     def status(self, p, is_const):
         if p.name == "array_of_statuses":
             n = self.count_of(p)
@@ -501,7 +515,7 @@ def body(f, large):
     w = Wrapper(f, large)
     for p in f.args(large):
         w.argument(p)
-    first = ["    pli_foreign_env_check();"] if f.base in ("Init", "Init_thread", "Session_init", "T_init_thread") else []
+    first = ["    pli_foreign_env_check();"] if f.base in ("Init", "Init_thread", "Init_endpoints", "Session_init", "T_init_thread") else []
     call = f"pli_std_{name}({', '.join(w.args)})"
     if not w.after and not w.leave:
         return first + w.before + [f"    int err = {call};", "    return err == 0 ? 0 : pli_foreign_error_out(err);"]

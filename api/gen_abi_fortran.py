@@ -5,7 +5,7 @@ usage: gen_abi_fortran.py API_DIR ABI OUT_DIR        ABI: openmpi
 
 OUT_DIR/mpi.h             types, constants and functions of that C library, as far as the glue and fortran/*.c need them
 OUT_DIR/fortran_<chapter>.c    ompi_send_f and the other names of each procedure, which calls PMPI_Send
-OUT_DIR/fortran_only.c         procedures that C does not have: MPI_SIZEOF for each type and rank, MPI_F_SYNC_REG
+OUT_DIR/fortran_only.c         procedures that C does not have: MPI_SIZEOF for each type and rank, MPI_F_SYNC_REG, MPI_STATUS_F2F08, MPI_STATUS_F082F
 docs/design/abi.md explains it.
 """
 import os
@@ -20,6 +20,10 @@ import gen_abi
 # The types of MPI_SIZEOF and their bytes, as its module names them.
 SIZEOF = {"character": 1, "logical": 4, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "real32": 4, "real64": 8,
           "real128": 16, "complex32": 8, "complex64": 16, "complex128": 32}
+
+# Extensions that the Fortran library of Open MPI 5 has.
+EXTENSIONS = {f"MPIX_Comm_{name}" for name in ("ack_failed", "agree", "failure_ack", "failure_get_acked", "get_failed", "iagree",
+                                               "is_revoked", "revoke", "shrink")}
 
 
 def header(api, abi, functions):
@@ -97,7 +101,8 @@ def function(routine, abi):
 def is_there(routine, abi):
     """Whether the C library has all that a routine needs."""
     handles = [a.handle for a in routine.args if a.conv in ("handle", "later")]
-    return not routine.large and gen_abi.is_wrapped(routine.function, abi) and not routine.name.startswith("MPIX_") and \
+    return not routine.large and gen_abi.is_wrapped(routine.function, abi) and \
+        (not routine.name.startswith("MPIX_") or routine.name in EXTENSIONS) and \
         all(f"MPI_{model.HANDLE_TYPES[h].upper()}_NULL" in abi.fortran for h in handles)
 
 
@@ -109,10 +114,16 @@ def source(chapter, routines, abi):
 
 
 def only_source(abi):
-    out = [f"// The procedures of {abi.mpi} that only Fortran has. Generated.", "#include <stddef.h>", "",
+    out = [f"// The procedures of {abi.mpi} that only Fortran has. Generated.", "#include <stddef.h>", "#include <string.h>", "",
            "void ompi_f_sync_reg_f(void *buf);", "void ompi_f_sync_reg_f(void *buf)", "{",
            "    (void)buf; // that it was called is enough: the compiler believes that the buffer changed", "}",
            *(f"__attribute__((weak, alias(\"ompi_f_sync_reg_f\"))) void {name}(void *buf);" for name in aliases("MPI_F_sync_reg"))]
+    # A TYPE(MPI_Status) has the bytes of the INTEGERs.
+    for cname in ("MPI_Status_f2f08", "MPI_Status_f082f"):
+        first, params = function_name(cname), "(const void *from, void *to, int *ierror)"
+        out += [f"void {first}{params};", f"void {first}{params}", f"{{\n    memcpy(to, from, {abi.status[0]});\n"
+                "    if (ierror != NULL) {\n        *ierror = 0;\n    }\n}"]
+        out += [f"__attribute__((weak, alias(\"{first}\"))) void {name}{params};" for name in aliases(cname)]
     for word, size in SIZEOF.items():
         body = ("{\n    (void)x;\n" f"    *size = {size};\n" "    if (ierror != NULL) {\n        *ierror = 0;\n    }\n}")
         params, first = "(const void *x, int *size, int *ierror)", f"mpi_sizeof_{word}_scalar_"

@@ -99,10 +99,37 @@ def facts(chapter, f, large):
         out.append(f".status = {status.name}")
     if f.base.endswith("_init") and request:
         out.append(".is_persistent = true")
+    if is_sampled(chapter, f):
+        out.append(".is_sampled = true, .is_wait = %s" % ("false" if request or class_of(chapter, f) == "SEND" else "true"))
     if chapter in ("elastic", "session", "dynamic", "endpoint", "env", "failure") or \
             any(p.kind.startswith("free:") for p in f.params):
         out.append(".is_change = true")
     return out
+
+
+def is_sampled(chapter, f):
+    """Whether short calls of it are not all timed: those of one small message."""
+    return chapter == "p2p" and class_of(chapter, f) in ("SEND", "RECV") and find(f, ("comm",), False) is not None
+
+
+def sampled(f, args, types, large, number, table):
+    """The way of a call that is counted and not timed."""
+    comm, (count, kind) = find(f, ("comm",), large), sized(f, large)
+    peer = find(f, ("dest",), large) or find(f, ("source",), large)
+    status, request = find(f, ("status",), large), find(f, ("out:request",), large)
+    lines = ["    struct pli_trace_thread *thread = pli_trace_self;",
+             "    struct pli_trace_sampled *sampled =",
+             f"        pli_trace_sample_begin(thread, site, {comm.name}, {kind.name}, {count.name}, {peer.name});",
+             "    if (__builtin_expect(sampled != NULL, 1)) {"]
+    if status:  # who was waited for
+        lines += ["        MPI_Status own;",
+                  f"        {status.name} = {peer.name} < 0 && {status.name} == MPI_STATUS_IGNORE ? &own : {status.name};"]
+    call = f"((int (*)({types})){table}[{number}])({args})"
+    if request:
+        lines.append(f"        return pli_trace_sample_end_post(thread, sampled, {request.name}, {call});")
+    else:
+        lines.append(f"        return pli_trace_sample_end_call(thread, sampled, {status.name if status else 'NULL'}, {call});")
+    return lines + ["    }"]
 
 
 def body(chapter, f, large, name, enter, table):
@@ -112,12 +139,18 @@ def body(chapter, f, large, name, enter, table):
     proto = f.proto("", large).replace(f.name + ("_c(" if large else "("), name + "(", 1)
     status = find(f, ("status",), large)
     own = status is not None and status.ctype(large) == "MPI_Status *"
-    lines = [proto + ";", proto, "{",
-             "    void *site = __builtin_return_address(0);",
-             f"    struct pli_trace_thread *self = {enter}(&site, __builtin_frame_address(0));",
-             f"    int (*next)({types}) = (int (*)({types})){table}[{number}];",
-             "    if (__builtin_expect(self == NULL, 0)) {",
-             f"        return next({args});", "    }"]
+    if is_sampled(chapter, f) and table == "pli_trace_next":  # the way of most calls, and a function for the rest
+        timed = f"static __attribute__((noinline)) int {name}_timed(void *site, void *frame, {', '.join(p.decl(large) for p in f.args(large))})"
+        lines = [proto + ";", timed + ";", proto, "{", "    void *site = __builtin_return_address(0);",
+                 *sampled(f, args, types, large, number, table),
+                 f"    return {name}_timed(site, __builtin_frame_address(0), {args});", "}", "", timed, "{"]
+    else:
+        lines = [proto + ";", proto, "{", "    void *site = __builtin_return_address(0);",
+                 "    void *frame = __builtin_frame_address(0);"]
+    lines += [f"    struct pli_trace_thread *self = {enter}(&site, frame);",
+              f"    int (*next)({types}) = (int (*)({types})){table}[{number}];",
+              "    if (__builtin_expect(self == NULL, 0)) {",
+              f"        return next({args});", "    }"]
     if own:
         lines += ["    MPI_Status mine;",
                   f"    {status.name} = {status.name} == MPI_STATUS_IGNORE ? &mine : {status.name};"]
@@ -132,7 +165,7 @@ def body(chapter, f, large, name, enter, table):
 
 def trace_calls(functions):
     out = ["// The wrappers of --profile and --timeline. Generated from the API table.",
-           '#include "trace/trace.h"', ""]
+           '#include "trace/trace_sample.h"', ""]
     for chapter, f in functions:
         if f.base in BY_HAND:
             continue

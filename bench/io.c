@@ -238,6 +238,8 @@ static void log_write(struct job *j)
         check(MPI_File_write_shared(j->f, j->buf + i, LINE_LEN, MPI_BYTE, MPI_STATUS_IGNORE),
               "MPI_File_write_shared failed");
     }
+    MPI_Offset bytes; // what was collected is in the file then
+    check(MPI_File_get_size(j->f, &bytes), "MPI_File_get_size failed");
 }
 
 // The same with a hint: lines are stored in a mapping of the file, which nobody reads meanwhile.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measures UPC: random access and Barnes-Hut, flat and in groups; triad, barrier, single gets and puts,
-own shared data through plain pointers, and plain C through upcc beside cc.
+own shared data through plain pointers, plain C through upcc beside cc; small applications beside the same in C, with OpenMP
+and with MPI; far gets beside a bare TCP connection, and random updates one by one and collected.
 
 usage: upc.py [--build DIR] [--quick | --smoke] [--runs R] [--out FOLDER]
 
@@ -11,6 +12,7 @@ aim with what was measured. Writes DIR/bench/upc.json, upc.md and plots upc_*.sv
 """
 import argparse
 import json
+import math
 import os
 import re
 import statistics
@@ -23,12 +25,15 @@ sys.path.insert(0, HERE)
 from run import machine  # noqa: E402
 from upc_report import aims, write_all  # noqa: E402
 
-LIMIT_S = 120
+LIMIT_S = 600
 EXAMPLES = os.path.join(os.path.dirname(HERE), "examples", "upc")
-# threads, elements, reads near and far, bodies near and far, steps, elements of the triad, rounds
-SIZES = {"full": ((1, 2, 4, 8, 16), 1000000, 100000, 2000, 10000, 200, 2, 2000000, 1000),
-         "quick": ((1, 2, 4), 100000, 20000, 500, 2000, 60, 2, 500000, 300),
-         "smoke": ((1, 2, 4), 1000, 500, 50, 60, 20, 1, 1000, 10)}
+# threads, elements, reads near and far, bodies near and far, steps, elements of the triad, rounds, log2 of the items of
+# applications, far accesses. On one host elements, reads and bodies are those of the paper.
+SIZES = {"full": ((1, 2, 4, 8, 16), 1000000, 1000000, 2000, 150000, 200, 2, 2000000, 1000, 22, 2000),
+         "quick": ((1, 2, 4), 100000, 20000, 500, 2000, 60, 2, 500000, 300, 18, 500),
+         "smoke": ((1, 2, 4), 1000, 500, 50, 60, 20, 1, 1000, 10, 10, 40)}
+# How the applications are made: compiler, flags.
+APPS = {"C": ("cc",), "OpenMP": ("cc", "-fopenmp"), "MPI": ("mpicc", "-DUSE_MPI"), "UPC": ("upcc",)}
 FLOPS = 1000  # after each random read
 # Ratios of one run: name, numerator, denominator.
 RATIOS = (("triad_ratio", "triad_GBs", "openmp_triad_GBs"),
@@ -60,7 +65,7 @@ class Bench:
     def __init__(self, build, runs, size, folder):
         self.bin, self.runs, self.folder = os.path.join(os.path.abspath(build), "bin"), runs, folder
         (self.threads, self.data, self.near, self.far, self.bodies, self.far_bodies, self.steps,
-         self.triad, self.rounds) = SIZES[size]
+         self.triad, self.rounds, self.items, self.accesses) = SIZES[size]
         self.rows = []
 
     def tool(self, name):
@@ -77,6 +82,11 @@ class Bench:
         shell(["cc", "-O2", "-fopenmp", os.path.join(HERE, "upc_openmp.c"), "-o", self.path("openmp")])
         for compiler, name in ((["cc"], "private_cc"), ([self.tool("upcc")], "private_upcc")):
             shell([*compiler, "-O2", os.path.join(HERE, "upc_private.c"), "-o", self.path(name)])
+        for kind, (compiler, *flags) in APPS.items():
+            compiler = compiler if compiler == "cc" else self.tool(compiler)
+            shell([compiler, "-O2", *flags, os.path.join(HERE, "upc_programs.c"), "-o", self.path("apps_" + kind)])
+        shell([self.tool("upcc"), "-O2", os.path.join(HERE, "upc_far.upc"), "-o", self.path("far")])
+        shell([self.tool("mpicc"), "-O2", "-I", HERE, os.path.join(HERE, "rawtcp.c"), "-o", self.path("rawtcp")])
 
     def launch(self, program, args, n, size, funneled):
         """The command for n threads in groups of size."""
@@ -104,7 +114,7 @@ class Bench:
     def groups(self):
         """Both applications, each number of threads and size of group, near and far."""
         for n in self.threads:
-            for size in [s for s in (1, 2, 4) if s < n and n % s == 0] + [n]:
+            for size in [s for s in (1, 2, 4, 8) if s < n and n % s == 0] + [n]:
                 for hosts in (1, 2) if n == 2 else (1, n // 2) if n > 2 else (1,):
                     env = {"PLIANT_FAKE_HOSTS": str(hosts)} if hosts > 1 else {}
                     facts = {"threads": n, "group": size, "flat": size == n, "hosts": hosts}
@@ -130,6 +140,46 @@ class Bench:
                 runs.append({**run, **{name: run[a] / run[b] for name, a, b in RATIOS}})
             out.append([n, medians(runs)])
             print(f"kernels threads={n}: {out[-1][1]}", flush=True)
+        return out
+
+    def app(self, kind, n):
+        """The values of all applications: {name: ns an item, name_check: what must agree}"""
+        program = [self.path("apps_" + kind), str(self.items)]
+        launch = {"MPI": [self.tool("mpiexec"), "-n", str(n)], "UPC": [self.tool("upcrun"), "-n", str(n)]}
+        return values_of(shell([*launch.get(kind, []), *program], {"OMP_NUM_THREADS": str(n)}))
+
+    def apps(self):
+        """[[threads, {kind: {application: ns an item}}]]"""
+        out, checks = [], None
+        for n in self.threads:
+            kinds = [kind for kind in APPS if kind != "C" or n == 1]
+            runs = []
+            for _ in range(self.runs):
+                run = {kind: self.app(kind, n) for kind in kinds}
+                for kind, values in run.items():
+                    found = {name: values.pop(name) for name in list(values) if name.endswith("_check")}
+                    checks = checks or found
+                    if not all(math.isclose(found[name], checks[name], rel_tol=1e-6) for name in checks): # sums differ
+                        sys.exit(f"upc.py: {kind} with {n} threads computes {found} and not {checks}")
+                runs.append(run)
+            out.append([n, {kind: medians([run[kind] for run in runs]) for kind in kinds}])
+            print(f"applications threads={n}: {out[-1][1]}", flush=True)
+        return out
+
+    def far_access(self):
+        """{name: value} between two pretended hosts, and of a bare TCP connection."""
+        runs = []
+        for _ in range(self.runs):
+            text = shell([self.tool("upcrun"), "-n", "2", self.path("far"), str(self.accesses)], {"PLIANT_FAKE_HOSTS": "2"})
+            if "WRONG" in text:
+                sys.exit(f"upc.py: {text}")
+            run = values_of(text)
+            raw = shell([self.tool("mpiexec"), "-n", "2", self.path("rawtcp"), "8"])
+            run["tcp_round_trip_us"] = 2 * float(re.search(r"^raw_lat .* ([\d.]+) us$", raw, re.M).group(1))
+            runs.append({**run, "get_ratio": run["get_8_us"] / run["tcp_round_trip_us"],
+                         "collected_ratio": run["update_us"] / run["update_collected_us"]})
+        out = medians(runs)
+        print(f"far: {out}", flush=True)
         return out
 
     def private(self):
@@ -161,7 +211,8 @@ def main():
     with tempfile.TemporaryDirectory(dir=folder, prefix="upc-") as programs:
         bench = Bench(args.build, args.runs or (5 if size == "full" else 1), size, programs)
         bench.compile()
-        results = {"machine": machine(), "size": size, "kernels": bench.kernels(), "private": bench.private()}
+        results = {"machine": machine(), "size": size, "kernels": bench.kernels(), "private": bench.private(),
+                   "apps": bench.apps(), "far": bench.far_access()}
         bench.groups()
         results["rows"] = bench.rows
     with open(os.path.join(folder, "upc.json"), "w", encoding="utf-8") as f:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gets, puts and atomic operations of thread 0 at the memory of thread 1, which waits in a barrier.
+// Gets, puts and atomic operations of thread 0 at the memory of thread 1, which waits in a barrier; and random updates by both.
 // Prints lines "name microseconds"; for messages, and for UCX itself:
 //   upcc -O2 upc_far.upc -o far
 //   PLIANT_UPC_FAR=1 PLIANT_NET=ucx UCX_TLS=tcp,self PLIANT_UCX_RMA=never upcrun -n 2 ./far ROUNDS
@@ -67,6 +67,88 @@ static void adds(upc_atomicdomain_t *d, long n)
     report("add_stream_us", begin, n);
 }
 
+// Random updates of both threads' elements, one by one, and collected: each thread keeps a buffer for
+// the other one, puts it there when it is full, and both then do what they were sent.
+enum { TABLE = 1 << 16, BUFFER = 4096 };
+shared unsigned long table[TABLE * THREADS];
+shared[BUFFER] unsigned long inbox[BUFFER * THREADS];
+shared[8] long n_inbox[8 * THREADS];
+
+static unsigned long random_of(unsigned long x)
+{
+    x = (x + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    return x ^ (x >> 31);
+}
+
+static void update(unsigned long r)
+{
+    table[r % (TABLE * (unsigned long)THREADS)] ^= r;
+}
+
+static void updates_single(long n)
+{
+    upc_barrier;
+    double begin = now_us();
+    for (long i = MYTHREAD; i < n; i += THREADS) {
+        update(random_of((unsigned long)i));
+    }
+    upc_barrier;
+    if (MYTHREAD == 0) {
+        report("update_us", begin, n);
+    }
+}
+
+static void updates_collected(long n)
+{
+    static unsigned long buffer[BUFFER];
+    int other = (MYTHREAD + 1) % THREADS;
+    upc_barrier;
+    double begin = now_us();
+    for (long i = MYTHREAD, is_over = 0; !is_over;) {
+        long k = 0;
+        for (; k < BUFFER && i < n; i += THREADS) {
+            unsigned long r = random_of((unsigned long)i);
+            if (r % (unsigned long)THREADS == (unsigned long)MYTHREAD) {
+                update(r);
+            } else {
+                buffer[k++] = r;
+            }
+        }
+        upc_memput(&inbox[BUFFER * other], buffer, (size_t)k * sizeof buffer[0]);
+        n_inbox[8 * other] = i < n ? k : -k - 1; // less than 0: it was the last
+        upc_barrier;
+        long got = n_inbox[8 * MYTHREAD];
+        is_over = got < 0 && i >= n;
+        got = got < 0 ? -got - 1 : got;
+        for (long j = 0; j < got; j++) {
+            update(inbox[BUFFER * MYTHREAD + j]);
+        }
+        upc_barrier; // both know whether it was the last
+    }
+    if (MYTHREAD == 0) {
+        report("update_collected_us", begin, n);
+    }
+}
+
+static void updates(long n)
+{
+    long bad = 0;
+    for (long i = MYTHREAD; i < TABLE * THREADS; i += THREADS) {
+        table[i] = (unsigned long)i;
+    }
+    updates_single(n);
+    updates_collected(n); // undoes it
+    updates_collected(100 * n);
+    updates_collected(100 * n);
+    for (long i = MYTHREAD; i < TABLE * THREADS; i += THREADS) {
+        bad += table[i] != (unsigned long)i;
+    }
+    // Both threads may change one element at once, and one of the changes is lost.
+    if (bad > n / 100 + 1) {
+        printf("WRONG: %ld elements\n", bad);
+    }
+}
+
 int main(int argc, char **argv)
 {
     long n = argc > 1 ? atol(argv[1]) : 2000;
@@ -89,6 +171,9 @@ int main(int argc, char **argv)
     upc_barrier;
     if (MYTHREAD == 1 && word[8] != 2 * n) {
         printf("WRONG: %ld\n", word[8]);
+    }
+    if (THREADS == 2) {
+        updates(n);
     }
     upc_all_atomicdomain_free(d);
     return 0;

@@ -3,6 +3,8 @@
 // --profile, a ring of events for --timeline. A thread writes its own slot alone: there is no lock.
 #include "trace/trace.h"
 
+#include "trace/trace_sample.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -21,6 +23,7 @@ static __thread struct pli_trace_thread *hidden __attribute__((tls_model("initia
 static __thread void *outer_site __attribute__((tls_model("initial-exec")));
 bool pli_trace_is_counter;
 uintptr_t pli_trace_fortran, pli_trace_fortran_end;
+_Atomic uint32_t pli_trace_generation;
 
 #define PLI_TRACE_FN(name, text, kind) PLI_TRACE_##kind,
 const uint8_t pli_trace_classes[PLI_TRACE_N_FN] = {
@@ -40,7 +43,6 @@ static struct {
     int fd;
     ino_t inode; // of the memory: a program may have closed the descriptor and opened another file
     bool is_foreign;
-    _Atomic uint32_t generation; // counts what makes handles mean something else
     bool (*get_process)(struct pli_observe_process *out);
     bool (*get_comm)(MPI_Comm comm, struct pli_observe_comm *out);
     uint32_t (*get_peer)(MPI_Comm comm, int rank, uint32_t *ep_out);
@@ -132,6 +134,12 @@ static void resolve(void)
     if (state.get_process != NULL && state.get_comm != NULL && state.get_peer != NULL) {
         map_header();
     }
+    void (*note_looks)(void (*)(uint32_t));
+    *(void **)&note_looks = dlsym(library, "pli_observe_note_looks");
+    if (state.header != NULL && state.header->n_event == 0 && note_looks != NULL) {
+        note_looks(pli_trace_sample_looked);
+        pli_trace_sample_open(state.header);
+    }
 }
 
 static void end_thread(void *arg)
@@ -171,6 +179,7 @@ static struct pli_trace_thread *open_slot(void)
         return NULL;
     }
     t->slot = p;
+    t->sampled = t->slot->sampled;
     t->slot->pid = (uint32_t)getpid();
     t->slot->tid = (uint32_t)syscall(SYS_gettid);
     t->slot->index = t->slot->ep = PLI_TRACE_NOBODY;
@@ -219,11 +228,6 @@ struct pli_trace_thread *pli_trace_attach_std(void **site)
     return self;
 }
 
-static uint32_t hash(uint64_t v)
-{
-    return (uint32_t)((v * 0x9e3779b97f4a7c15u) >> 40);
-}
-
 static uint32_t find_module(struct pli_trace_slot *s, const char *path)
 {
     uint32_t i = 0;
@@ -260,7 +264,7 @@ static void name_site(struct pli_trace_slot *s, struct pli_trace_site *to)
 static struct pli_trace_site *new_site(struct pli_trace_slot *s, enum pli_trace_fn function,
                                        uint64_t address)
 {
-    uint32_t at = hash(address), i = 0;
+    uint32_t at = pli_trace_hash(address), i = 0;
     for (; i < PLI_TRACE_N_SITE - 1; i++) {
         struct pli_trace_site *e = &s->sites[(at + i) % (PLI_TRACE_N_SITE - 1)];
         if (e->address == address && e->function == function) {
@@ -280,7 +284,7 @@ static inline struct pli_trace_site *find_site(struct pli_trace_slot *s, enum pl
                                                const void *site)
 {
     uint64_t address = (uintptr_t)site;
-    struct pli_trace_site *e = &s->sites[hash(address) % (PLI_TRACE_N_SITE - 1)];
+    struct pli_trace_site *e = &s->sites[pli_trace_hash(address) % (PLI_TRACE_N_SITE - 1)];
     return __builtin_expect(e->address == address && e->function == function, 1)
                ? e
                : new_site(s, function, address);
@@ -297,14 +301,14 @@ struct pli_trace_site *pli_trace_count(struct pli_trace_thread *self, enum pli_t
     self->slot->ticks_mpi += ticks;
     self->slot->in_call = 0;
     self->slot->last = end;
-    self->depth = 0;
+    self->closed &= ~(uint32_t)PLI_TRACE_INSIDE;
     return e;
 }
 
 static struct pli_trace_comm *find_comm(struct pli_trace_thread *self, MPI_Comm handle)
 {
-    struct pli_trace_comm *c = &self->comms[hash((uintptr_t)handle) % PLI_TRACE_N_COMM];
-    uint32_t now = atomic_load_explicit(&state.generation, memory_order_relaxed);
+    struct pli_trace_comm *c = &self->comms[pli_trace_hash((uintptr_t)handle) % PLI_TRACE_N_COMM];
+    uint32_t now = atomic_load_explicit(&pli_trace_generation, memory_order_relaxed);
     if (__builtin_expect(c->handle == handle && c->generation == now, 1)) {
         return c;
     }
@@ -322,8 +326,8 @@ static struct pli_trace_comm *find_comm(struct pli_trace_thread *self, MPI_Comm 
 
 static uint64_t size_of(struct pli_trace_thread *self, MPI_Datatype handle)
 {
-    struct pli_trace_type *t = &self->types[hash((uintptr_t)handle) % PLI_TRACE_N_TYPE];
-    uint32_t now = atomic_load_explicit(&state.generation, memory_order_relaxed);
+    struct pli_trace_type *t = &self->types[pli_trace_hash((uintptr_t)handle) % PLI_TRACE_N_TYPE];
+    uint32_t now = atomic_load_explicit(&pli_trace_generation, memory_order_relaxed);
     if (__builtin_expect(t->handle != handle || t->generation != now, 0)) {
         MPI_Count size = 0;
         bool is_known = handle != MPI_DATATYPE_NULL && state.type_size != NULL &&
@@ -348,7 +352,7 @@ static uint32_t find_peer(const struct pli_trace_comm *c, int rank, uint32_t *ep
 
 static struct pli_trace_peer *peer_entry(struct pli_trace_slot *s, uint32_t index, uint32_t ep)
 {
-    uint32_t at = hash((uint64_t)index << 16 | ep);
+    uint32_t at = pli_trace_hash((uint64_t)index << 16 | ep);
     for (uint32_t i = 0; i < PLI_TRACE_N_PEER; i++) {
         struct pli_trace_peer *p = &s->peers[(at + i) % PLI_TRACE_N_PEER];
         if (p->index == PLI_TRACE_NOBODY) {
@@ -362,10 +366,16 @@ static struct pli_trace_peer *peer_entry(struct pli_trace_slot *s, uint32_t inde
     return NULL;
 }
 
+uint16_t pli_trace_peer_number(struct pli_trace_thread *self, uint32_t index, uint32_t ep)
+{
+    struct pli_trace_slot *s = self->slot;
+    struct pli_trace_peer *p = index != PLI_TRACE_NOBODY ? peer_entry(s, index, ep) : NULL;
+    return p != NULL ? (uint16_t)(p - s->peers) : PLI_TRACE_N_PEER;
+}
+
 static void count_sent(struct pli_trace_slot *s, uint32_t index, uint32_t ep, uint64_t bytes)
 {
-    uint32_t bin = bytes == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(bytes);
-    s->bins[bin < PLI_TRACE_N_BIN ? bin : PLI_TRACE_N_BIN - 1]++;
+    s->bins[pli_trace_bin(bytes)]++;
     struct pli_trace_peer *p = index != PLI_TRACE_NOBODY ? peer_entry(s, index, ep) : NULL;
     if (p != NULL) {
         p->n_sent++;
@@ -393,7 +403,7 @@ void pli_trace_put(struct pli_trace_thread *self, const struct pli_trace_event *
 
 struct pli_trace_request *pli_trace_find(struct pli_trace_thread *self, MPI_Request handle)
 {
-    uint32_t at = hash((uintptr_t)handle);
+    uint32_t at = pli_trace_hash((uintptr_t)handle);
     for (uint32_t i = 0; i < 8; i++) {
         struct pli_trace_request *r = &self->requests[(at + i) % PLI_TRACE_N_REQUEST];
         if (r->handle == handle) {
@@ -413,7 +423,7 @@ void pli_trace_forget(struct pli_trace_thread *self, struct pli_trace_request *r
 
 static struct pli_trace_request *keep_request(struct pli_trace_thread *self, MPI_Request handle)
 {
-    uint32_t at = hash((uintptr_t)handle);
+    uint32_t at = pli_trace_hash((uintptr_t)handle);
     struct pli_trace_request *r = pli_trace_find(self, handle);
     for (uint32_t i = 0; i < 8 && r == NULL; i++) {
         struct pli_trace_request *e = &self->requests[(at + i) % PLI_TRACE_N_REQUEST];
@@ -488,7 +498,7 @@ static void fill_peer(struct pli_trace_thread *self, const struct pli_trace_args
 }
 
 static void keep_posted(struct pli_trace_thread *self, const struct pli_trace_args *a,
-                        struct pli_trace_event *e)
+                        struct pli_trace_event *e, uint32_t sampled)
 {
     struct pli_trace_request *r = keep_request(self, a->request);
     uint32_t serial = r->serial;
@@ -505,9 +515,24 @@ static void keep_posted(struct pli_trace_thread *self, const struct pli_trace_ar
         .number = e->number,
         .bytes = e->bytes,
         .context = e->context,
+        .sampled = sampled,
     };
     e->request = serial;
     e->flags |= a->is_persistent ? 0 : PLI_TRACE_POSTED;
+}
+
+void pli_trace_keep(struct pli_trace_thread *self, const struct pli_trace_args *a, uint32_t sampled)
+{
+    enum pli_trace_class kind = (enum pli_trace_class)pli_trace_classes[a->function];
+    struct pli_trace_event e = {
+        .function = (uint16_t)a->function,
+        .flags = flags_of(kind, a->function),
+        .peer = PLI_TRACE_NOBODY,
+        .source = PLI_TRACE_NOBODY,
+    };
+    fill_peer(self, a, kind, &e);
+    e.bytes = (uint64_t)a->count * size_of(self, a->datatype);
+    keep_posted(self, a, &e, sampled);
 }
 
 static void note_life(struct pli_trace_thread *self, enum pli_trace_fn function, uint64_t begin,
@@ -540,7 +565,7 @@ void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct p
         .tag = a->tag,
     };
     if (__builtin_expect(a->is_change, 0)) {
-        atomic_fetch_add(&state.generation, 1);
+        atomic_fetch_add(&pli_trace_generation, 1);
         note_life(self, a->function, begin, end);
     }
     if (a->comm != NULL && !a->is_change) {
@@ -557,8 +582,9 @@ void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct p
         struct pli_trace_comm *c = find_comm(self, a->comm);
         e.number = c != NULL ? ++c->n_coll : 0;
     }
+    uint32_t sampled = a->is_sampled ? pli_trace_sample_timed(self, a, &e) : 0;
     if (a->request != NULL && a->request != MPI_REQUEST_NULL) {
-        keep_posted(self, a, &e);
+        keep_posted(self, a, &e, sampled);
     } else if (kind == PLI_TRACE_RECV || kind == PLI_TRACE_PROBE) {
         count_waited(self->slot, e.peer, e.peer_ep, end - begin);
     } else if (kind == PLI_TRACE_BOTH) {

@@ -69,15 +69,24 @@ struct pli_trace_request {
     int32_t tag;
     uint32_t number;
     uint64_t bytes, context;
+    uint32_t sampled; // serial of the entry of sampled calls that posted it, 0: none
 };
+
+// Why a thread's calls are not recorded: it is inside of one already, because a callback of the
+// program calls MPI; MPI_Pcontrol(0) asked for it.
+enum { PLI_TRACE_INSIDE = 1, PLI_TRACE_PAUSED = 2 };
 
 struct pli_trace_thread {
     struct pli_trace_slot *slot;
+    struct pli_trace_sampled *sampled;    // the slot's
+    struct pli_trace_sampled *in_sampled; // the entry of this call, if it is not timed
+    uint32_t closed;                      // flags as above
+    uint32_t n_look;                      // looks in vain in this call
+    uint64_t looked;                      // when there were many, 0: not yet
+    uint32_t random;
     struct pli_trace_event *ring; // NULL: no timeline
     uint64_t mask;
-    int depth;      // of calls, where callbacks of the program call MPI
-    bool is_paused; // by MPI_Pcontrol(0)
-    uint32_t n_serial;
+    uint32_t n_serial, n_sampled;
     uint32_t n_phase; // that have begun
     struct {
         uint32_t number;
@@ -98,14 +107,22 @@ struct pli_trace_args {
     MPI_Request request;
     const MPI_Status *status;
     bool has_peer, is_idle, is_persistent, is_change;
+    bool is_sampled; // it may be
+    bool is_wait;    // and the time is spent waiting for the peer
 };
 
-extern void *pli_trace_next[PLI_TRACE_N_SYM];     // what MPI_X leads to
-extern void *pli_trace_next_std[PLI_TRACE_N_SYM]; // what it is for programs of other ABIs
-extern const uint8_t pli_trace_classes[PLI_TRACE_N_FN];
-extern __thread struct pli_trace_thread *pli_trace_self __attribute__((tls_model("initial-exec")));
-extern bool pli_trace_is_counter;
-extern uintptr_t pli_trace_fortran, pli_trace_fortran_end; // where the Fortran library is
+#define PLI_TRACE_HIDDEN __attribute__((visibility("hidden")))
+extern void *pli_trace_next[PLI_TRACE_N_SYM] PLI_TRACE_HIDDEN; // what MPI_X leads to
+// What it is for programs of other ABIs.
+extern void *pli_trace_next_std[PLI_TRACE_N_SYM] PLI_TRACE_HIDDEN;
+extern const uint8_t pli_trace_classes[PLI_TRACE_N_FN] PLI_TRACE_HIDDEN;
+extern __thread struct pli_trace_thread *pli_trace_self __attribute__((tls_model("initial-exec")))
+PLI_TRACE_HIDDEN;
+extern bool pli_trace_is_counter PLI_TRACE_HIDDEN;
+// Where the Fortran library is.
+extern uintptr_t pli_trace_fortran PLI_TRACE_HIDDEN, pli_trace_fortran_end PLI_TRACE_HIDDEN;
+// Counts what makes handles mean something else.
+extern _Atomic uint32_t pli_trace_generation PLI_TRACE_HIDDEN;
 
 static inline uint64_t pli_trace_ticks(void)
 {
@@ -140,7 +157,7 @@ static inline struct pli_trace_thread *pli_trace_enter(void **site, void *frame)
             return NULL;
         }
     }
-    if (__builtin_expect(self->depth != 0 || self->is_paused, 0)) {
+    if (__builtin_expect(self->closed != 0 || self->in_sampled != NULL, 0)) {
         return NULL;
     }
     while (__builtin_expect((uintptr_t)*site - pli_trace_fortran < pli_trace_fortran_end, 0)) {
@@ -154,12 +171,12 @@ static inline struct pli_trace_thread *pli_trace_enter_std(void **site, void *fr
 {
     (void)frame;
     struct pli_trace_thread *self = pli_trace_attach_std(site);
-    return self == NULL || self->depth != 0 || self->is_paused ? NULL : self;
+    return self == NULL || self->closed != 0 ? NULL : self;
 }
 
 static inline uint64_t pli_trace_begin(struct pli_trace_thread *self, enum pli_trace_fn function)
 {
-    self->depth = 1;
+    self->closed = PLI_TRACE_INSIDE;
     uint64_t now = pli_trace_ticks();
     self->slot->in_function = function;
     self->slot->in_call = now;
@@ -179,5 +196,28 @@ void pli_trace_forget(struct pli_trace_thread *self, struct pli_trace_request *r
 void pli_trace_blame(struct pli_trace_thread *self, struct pli_trace_request *r,
                      const MPI_Status *status, uint64_t ticks);
 void pli_trace_put(struct pli_trace_thread *self, const struct pli_trace_event *e);
+// The number of a peer's entry, PLI_TRACE_N_PEER: there is none.
+uint16_t pli_trace_peer_number(struct pli_trace_thread *self, uint32_t index, uint32_t ep);
+// Follow a request that a call has posted; sampled: the serial of the call's entry.
+void pli_trace_keep(struct pli_trace_thread *self, const struct pli_trace_args *a,
+                    uint32_t sampled);
+
+static inline uint32_t pli_trace_hash(uint64_t v)
+{
+    return (uint32_t)((v * 0x9e3779b97f4a7c15u) >> 40);
+}
+
+// Where a request is looked for first.
+static inline struct pli_trace_request *pli_trace_request_at(struct pli_trace_thread *self,
+                                                             MPI_Request handle)
+{
+    return &self->requests[pli_trace_hash((uintptr_t)handle) % PLI_TRACE_N_REQUEST];
+}
+
+static inline uint8_t pli_trace_bin(uint64_t bytes)
+{
+    uint32_t bin = bytes == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(bytes);
+    return (uint8_t)(bin < PLI_TRACE_N_BIN ? bin : PLI_TRACE_N_BIN - 1);
+}
 
 #endif

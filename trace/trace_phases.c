@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Phases of the program: MPIX_Phase_begin, MPIX_Phase_end and MPI_Pcontrol.
-#include "trace/trace.h"
+#include "trace/trace_sample.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -24,6 +24,7 @@ static int begin_phase(struct pli_trace_thread *self, const char *name)
 {
     if (self != NULL && self->n_phase++ < PLI_TRACE_DEPTH) {
         uint32_t at = self->n_phase - 1;
+        pli_trace_sample_flush(self);
         self->phases[at].number = number_of(self->slot, name);
         self->phases[at].ticks_mpi = self->slot->ticks_mpi;
         self->phases[at].begin = pli_trace_ticks();
@@ -36,6 +37,7 @@ static int end_phase(struct pli_trace_thread *self)
     if (self == NULL || self->n_phase == 0 || --self->n_phase >= PLI_TRACE_DEPTH) {
         return MPI_SUCCESS;
     }
+    pli_trace_sample_flush(self);
     uint64_t now = pli_trace_ticks();
     uint32_t number = self->phases[self->n_phase].number;
     struct pli_trace_phase *p = &self->slot->phases[number];
@@ -60,7 +62,8 @@ static int control(struct pli_trace_thread *self, int level)
         return MPI_SUCCESS;
     }
     if (level == 0 || level == 1) {
-        self->is_paused = level == 0;
+        self->closed &= ~(uint32_t)PLI_TRACE_PAUSED;
+        self->closed |= level == 0 ? PLI_TRACE_PAUSED : 0;
         return MPI_SUCCESS;
     }
     uint64_t now = pli_trace_ticks();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waits and tests: which requests they completed, and whom the time was spent waiting for.
-#include "trace/trace.h"
+#include "trace/trace_sample.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +88,26 @@ static void put_call(struct pli_trace_thread *self, enum pli_trace_fn function, 
     pli_trace_put(self, &e);
 }
 
+// The calls of which most are counted only: those for one request, and MPI_Waitall.
+static void sample(struct pli_trace_thread *self, enum pli_trace_fn function, const void *site,
+                   uint32_t at, uint64_t begin, uint64_t end, const struct batch *b)
+{
+    if (function != PLI_TRACE_FN_Wait && function != PLI_TRACE_FN_Test &&
+        function != PLI_TRACE_FN_Waitall) {
+        return;
+    }
+    const struct pli_trace_request *r = b->n > 0 ? pli_trace_find(self, b->handles[0]) : NULL;
+    struct pli_trace_args a = {
+        .function = function, .site = site, .count = b->n, .is_wait = function != PLI_TRACE_FN_Test
+    };
+    struct pli_trace_event e = { .begin = begin,
+                                 .end = end,
+                                 .site = (uint16_t)at,
+                                 .peer = r != NULL ? r->peer : PLI_TRACE_NOBODY,
+                                 .peer_ep = r != NULL ? r->peer_ep : 0 };
+    pli_trace_sample_timed(self, &a, &e);
+}
+
 // What all of them do behind the call: n requests, by their places in the batch or all.
 static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, const void *site,
                    uint64_t begin, const struct batch *b, int n, const int *places)
@@ -95,6 +115,7 @@ static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, co
     uint64_t end = pli_trace_ticks();
     struct pli_trace_site *s = pli_trace_count(self, function, site, begin, end);
     uint32_t at = (uint32_t)(s - self->slot->sites);
+    sample(self, function, site, at, begin, end, b);
     if (n <= 0) {
         return;
     }
@@ -109,6 +130,70 @@ static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, co
     put_call(self, function, begin, end, at);
 }
 
+// Ends a call that was not timed. Long ones were, from when they became so on.
+static inline void finish_sampled(struct pli_trace_sampled *q, const struct batch *b, int n,
+                                  int err)
+{
+    struct pli_trace_thread *self = pli_trace_self;
+    if (!pli_trace_sample_end(self, q, err)) {
+        uint64_t begin = pli_trace_sample_long(self, q);
+        finish(self, (enum pli_trace_fn)self->slot->sites[q->site].function,
+               (const void *)(uintptr_t)q->address, begin, b, n, NULL);
+    }
+}
+
+typedef int wait_function(MPI_Request *request, MPI_Status *status);
+typedef int test_function(MPI_Request *request, int *flag, MPI_Status *status);
+typedef int waitall_function(int n, MPI_Request requests[], MPI_Status statuses[]);
+
+// False: the call is to be timed.
+static inline bool wait_sampled(const void *site, wait_function *next, MPI_Request *request,
+                                MPI_Status *status, int *err_out)
+{
+    struct pli_trace_sampled *q =
+        request != NULL ? pli_trace_sample_begin(pli_trace_self, site, NULL, NULL, 1, 0) : NULL;
+    if (q == NULL) {
+        return false;
+    }
+    MPI_Request handle = *request;
+    MPI_Status own;
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    *err_out = next(request, status);
+    finish_sampled(q, &(struct batch){ .n = 1, .handles = &handle, .statuses = status },
+                   *err_out == MPI_SUCCESS, *err_out);
+    return true;
+}
+
+static inline bool test_sampled(const void *site, test_function *next, MPI_Request *request,
+                                int *flag, MPI_Status *status, int *err_out)
+{
+    struct pli_trace_sampled *q =
+        request != NULL && flag != NULL
+            ? pli_trace_sample_begin(pli_trace_self, site, NULL, NULL, 1, 0)
+            : NULL;
+    if (q == NULL) {
+        return false;
+    }
+    *err_out = next(request, flag, status);
+    finish_sampled(q, &(struct batch){ 0 }, 0, *err_out);
+    return true;
+}
+
+static inline bool waitall_sampled(const void *site, waitall_function *next, int n,
+                                   MPI_Request *requests, MPI_Status *statuses, int *err_out)
+{
+    struct pli_trace_sampled *q = pli_trace_sample_begin(pli_trace_self, site, NULL, NULL, n, 0);
+    if (q == NULL) {
+        return false;
+    }
+    struct batch b;
+    open_batch(&b, n, requests, statuses);
+    *err_out = next(n, requests, b.statuses);
+    finish_sampled(q, &b, *err_out == MPI_SUCCESS ? b.n : 0, *err_out);
+    close_batch(&b, statuses);
+    return true;
+}
+
 #define ENTER(name, enter)                                                                         \
     void *site = __builtin_return_address(0);                                                      \
     struct pli_trace_thread *self = enter(&site, __builtin_frame_address(0));
@@ -116,10 +201,16 @@ static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, co
 #define NEXT(table, name, ...) ((int (*)(__VA_ARGS__))table[PLI_TRACE_SYM_##name])
 
 // Each is there twice: for programs of the standard ABI, and for our libraries of other ABIs.
-#define BOTH(enter, table, prefix)                                                                 \
+#define BOTH(enter, table, prefix, is_sampled)                                                     \
     int prefix##MPI_Wait(MPI_Request *request, MPI_Status *status);                                \
     int prefix##MPI_Wait(MPI_Request *request, MPI_Status *status)                                 \
     {                                                                                              \
+        int sampled_err;                                                                           \
+        if (is_sampled && wait_sampled(__builtin_return_address(0),                                \
+                                       NEXT(table, Wait, MPI_Request *, MPI_Status *), request,    \
+                                       status, &sampled_err)) {                                    \
+            return sampled_err;                                                                    \
+        }                                                                                          \
         ENTER(Wait, enter)                                                                         \
         int (*next)(MPI_Request *, MPI_Status *) = NEXT(table, Wait, MPI_Request *, MPI_Status *); \
         if (self == NULL || request == NULL) {                                                     \
@@ -135,6 +226,12 @@ static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, co
     int prefix##MPI_Test(MPI_Request *request, int *flag, MPI_Status *status);                     \
     int prefix##MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)                      \
     {                                                                                              \
+        int sampled_err;                                                                           \
+        if (is_sampled && test_sampled(__builtin_return_address(0),                                \
+                                       NEXT(table, Test, MPI_Request *, int *, MPI_Status *),      \
+                                       request, flag, status, &sampled_err)) {                     \
+            return sampled_err;                                                                    \
+        }                                                                                          \
         ENTER(Test, enter)                                                                         \
         int (*next)(MPI_Request *, int *, MPI_Status *) =                                          \
             NEXT(table, Test, MPI_Request *, int *, MPI_Status *);                                 \
@@ -151,6 +248,12 @@ static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, co
     int prefix##MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]);                 \
     int prefix##MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])                  \
     {                                                                                              \
+        int sampled_err;                                                                           \
+        if (is_sampled && waitall_sampled(__builtin_return_address(0),                             \
+                                          NEXT(table, Waitall, int, MPI_Request *, MPI_Status *),  \
+                                          n, requests, statuses, &sampled_err)) {                  \
+            return sampled_err;                                                                    \
+        }                                                                                          \
         ENTER(Waitall, enter)                                                                      \
         int (*next)(int, MPI_Request *, MPI_Status *) =                                            \
             NEXT(table, Waitall, int, MPI_Request *, MPI_Status *);                                \
@@ -330,5 +433,5 @@ static void start(struct pli_trace_thread *self, enum pli_trace_fn function, con
     }
 }
 
-BOTH(pli_trace_enter, pli_trace_next, )
-BOTH(pli_trace_enter_std, pli_trace_next_std, pli_std_)
+BOTH(pli_trace_enter, pli_trace_next, , true)
+BOTH(pli_trace_enter_std, pli_trace_next_std, pli_std_, false)

@@ -10,7 +10,7 @@
 #define PLI_TRACE_MAGIC 0x65636172742d6c70u
 
 enum {
-    PLI_TRACE_VERSION = 1,
+    PLI_TRACE_VERSION = 2,
     PLI_TRACE_N_SLOT = 4096, // threads of one host
     PLI_TRACE_N_SITE = 1024, // call sites of a thread
     PLI_TRACE_N_PEER = 1024,
@@ -19,7 +19,8 @@ enum {
     PLI_TRACE_N_BIN = 48, // sizes of messages, by powers of two
     PLI_TRACE_N_PHASE = 62,
     PLI_TRACE_NAME = 48,
-    PLI_TRACE_DEPTH = 16 // of phases
+    PLI_TRACE_DEPTH = 16, // of phases
+    PLI_TRACE_N_SAMPLED = 128
 };
 
 // flags of the memory
@@ -55,6 +56,28 @@ struct pli_trace_peer {
     uint32_t index, ep; // PLI_TRACE_NOBODY: a free entry
     uint64_t n_sent, bytes_sent, ticks_waited;
 };
+
+// Short calls that follow each other quickly, from one place with the same arguments: one in
+// limit + 1 is timed, the others are counted in n, and taken to be like the one that was timed.
+struct pli_trace_sampled {
+    uint64_t address; // 0: a free entry
+    uint64_t comm, datatype;
+    int64_t count;
+    int32_t peer;
+    uint32_t generation;
+    uint32_t n, limit;
+    uint32_t serial;     // which use of the entry this is
+    uint32_t n_short;    // calls in a row that were short, while all are timed
+    uint64_t timed;      // when the last one was timed
+    uint64_t ticks_each; // what each of the n took, as far as is known
+    uint64_t bytes_each;
+    uint16_t site;       // its number
+    uint16_t peer_entry; // its number, PLI_TRACE_N_PEER: none
+    uint8_t bin;         // PLI_TRACE_N_BIN: no messages are sent
+    uint8_t is_wait;     // the time is spent waiting for the peer
+    uint8_t pad[42];
+};
+_Static_assert(sizeof(struct pli_trace_sampled) == 128, "one lies in two cache lines");
 
 struct pli_trace_phase {
     char name[PLI_TRACE_NAME];
@@ -102,7 +125,33 @@ struct pli_trace_slot {
     struct pli_trace_phase phases[PLI_TRACE_N_PHASE];
     struct pli_trace_site sites[PLI_TRACE_N_SITE];
     struct pli_trace_peer peers[PLI_TRACE_N_PEER];
+    _Alignas(64) struct pli_trace_sampled sampled[PLI_TRACE_N_SAMPLED];
 };
+
+// Add the calls that were only counted to those of their place. The numbers in the entry are good.
+static inline void pli_trace_add_sampled(struct pli_trace_slot *s, struct pli_trace_sampled *q)
+{
+    uint64_t n = q->n, ticks = n * q->ticks_each;
+    if (n == 0) {
+        return;
+    }
+    struct pli_trace_site *site = &s->sites[q->site];
+    site->n += n;
+    site->ticks += ticks;
+    site->bytes += n * q->bytes_each;
+    s->ticks_mpi += ticks;
+    s->ticks_waited += q->is_wait ? ticks : 0;
+    if (q->bin < PLI_TRACE_N_BIN) {
+        s->bins[q->bin] += n;
+    }
+    if (q->peer_entry < PLI_TRACE_N_PEER) {
+        struct pli_trace_peer *p = &s->peers[q->peer_entry];
+        p->ticks_waited += q->is_wait ? ticks : 0;
+        p->n_sent += q->bin < PLI_TRACE_N_BIN ? n : 0;
+        p->bytes_sent += q->bin < PLI_TRACE_N_BIN ? n * q->bytes_each : 0;
+    }
+    q->n = 0;
+}
 
 static inline uint64_t pli_trace_slot_bytes(uint32_t n_event)
 {

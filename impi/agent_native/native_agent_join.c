@@ -242,7 +242,6 @@ static bool lead(struct pli_native_agent *a, const struct pli_impi_env *env,
                                            .info = &info,
                                            .log = *log };
     is_good = is_good && pli_impi_env_features(log, &info) == PLI_IMPI_OK;
-    info.features |= PLI_IMPI_HAS_LATER;
     is_good = is_good && connect_all(a, pli_impi_net_start(a->net, env->server, &client, 0), true);
     free(procs);
     free(hosts);

@@ -234,7 +234,8 @@ enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log,
         pli_impi_log(log, PLI_IMPI_LOG_ERROR, "no random numbers: %s", strerror(errno));
         return PLI_IMPI_ERR_SYS;
     }
-    info->features = PLI_IMPI_HAS_TOKEN | (sizeof(long) == 8 ? PLI_IMPI_HAS_LONG8 : 0);
+    info->features = PLI_IMPI_HAS_TOKEN | PLI_IMPI_HAS_LATER;
+    info->features |= sizeof(long) == 8 ? PLI_IMPI_HAS_LONG8 : 0;
     return PLI_IMPI_OK;
 }
 

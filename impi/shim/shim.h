@@ -35,8 +35,10 @@ struct shim_span {
     uint64_t cid;
     int client_size, client_colour, host_size, host_colour; // the IMPI_ attributes
     struct shim_topo *topo;                                 // NULL: none
-    struct shim_inter *inter; // NULL: an intracommunicator. Else `world` is the remote group
-    int n_user;               // requests that need it, and the handle
+    struct shim_inter *inter;       // NULL: an intracommunicator. Else `world` is the remote group
+    int n_user;                     // requests that need it, and the handle
+    uint32_t n_later, n_persistent; // operations that may overlap, for their tags
+    uint32_t n_copy, n_copied;      // MPI_Comm_idup: begun, and over in the native library
     struct shim_span *next;
 };
 
@@ -46,12 +48,13 @@ struct shim {
     uint32_t first; // WORLD rank of native rank 0
     struct pli_impi_job *job;
     struct pli_agent_link *link;
-    int agent;        // process id at native rank 0, else -1
-    uint64_t max_cid; // largest context id in use
-    int tag_ub;
-    int n_pending;    // requests that are not done
-    bool has_threads; // MPI_THREAD_MULTIPLE
-    MPI_Comm self;    // this process alone, for our own messages only
+    int agent;                 // process id at native rank 0, else -1
+    uint64_t max_cid;          // largest context id in use
+    int tag_ub, native_tag_ub; // of the job, of the native library
+    int n_pending;             // requests that are not done
+    bool has_threads;          // MPI_THREAD_MULTIPLE
+    MPI_Comm self;             // this process alone, for our own messages only
+    MPI_Comm setup;            // all of this client, for what makes communicators of some
 };
 extern struct shim pli_shim;
 
@@ -62,6 +65,7 @@ unsigned pli_shim_lock_take(void);
 void pli_shim_lock_drop(unsigned *mark);
 unsigned pli_shim_lock_leave(void); // all the way out
 void pli_shim_lock_return(unsigned depth);
+unsigned pli_shim_lock_swap(unsigned depth); // for another stack; the depth of this one
 #define PLI_SHIM_ENTER                                                                             \
     __attribute__((cleanup(pli_shim_lock_drop), unused)) unsigned mark_ = pli_shim_lock_take()
 #define PLI_SHIM_OUTSIDE(call)                                                                     \
@@ -93,12 +97,15 @@ void pli_shim_link_flush(void); // wait until all is written
 
 // shim_span.c
 struct shim_span *pli_shim_span_find(MPI_Comm comm); // NULL: native
-int pli_shim_span_create(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid,
-                         struct shim_span **out);
+// `local` is a copy of the handle, for our own messages; MPI_COMM_NULL: it is made, which waits for
+// all members in this client.
+int pli_shim_span_create(MPI_Comm handle, MPI_Comm local, const uint32_t *world, int size,
+                         uint64_t cid, struct shim_span **out);
 // An inter-communicator to the group `world`; `handle` has those of both that are in this client,
 // by WORLD rank. Takes `inter`.
-int pli_shim_span_create_inter(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid,
-                               int rank, struct shim_inter *inter, struct shim_span **out);
+int pli_shim_span_create_inter(MPI_Comm handle, MPI_Comm local, const uint32_t *world, int size,
+                               uint64_t cid, int rank, struct shim_inter *inter,
+                               struct shim_span **out);
 void pli_shim_span_retain(struct shim_span *s);
 void pli_shim_span_release(struct shim_span *s);
 void pli_shim_span_forget(struct shim_span *s);                       // the handle is no more
@@ -144,6 +151,14 @@ int pli_shim_p2p_make_recv(struct shim_span *s, void *buf, int count, MPI_Dataty
                            int tag, struct shim_req **out);      // not started
 int pli_shim_p2p_finish(struct shim_req *r, MPI_Status *status); // wait for it and end it
 
+// shim_free.c: while one of these is under way no datatype and operation is freed
+void pli_shim_free_begin(void);
+void pli_shim_free_end(void);
+
+// shim_setup.c: a number for a communicator that this process makes up
+uint64_t pli_shim_setup_number(void);
+void pli_shim_setup_settle(const struct shim_span *s); // wait until no MPI_Comm_idup is under way
+
 // shim_comm.c
 int pli_shim_comm_create(struct shim_span *s, const uint32_t *world, int n, MPI_Comm *out);
 
@@ -161,6 +176,12 @@ int pli_shim_inter_size(const struct shim_span *s);
 MPI_Comm pli_shim_inter_local(const struct shim_span *s); // the local group's communicator
 int pli_shim_inter_group(const struct shim_span *s, MPI_Group *out); // the local one
 int pli_shim_inter_dup(struct shim_span *s, MPI_Comm *out);
+// An inter-communicator of the same groups, of native copies: `local` of the local group,
+// `handle` and `own` of those of both that are in this client.
+int pli_shim_inter_copy(struct shim_span *s, MPI_Comm local, MPI_Comm local_own, MPI_Comm handle,
+                        MPI_Comm own, uint64_t cid, uint64_t local_cid);
+bool pli_shim_inter_is_low(
+    const struct shim_span *s);                // the local group's first process comes first
 int pli_shim_inter_leave(struct shim_span *s); // all of both sides let go of it
 void pli_shim_inter_destroy(struct shim_inter *i);
 // MPI_SUCCESS, or an error if `s` is an inter-communicator: for what is not done on those.

@@ -3,18 +3,67 @@
 // a group a collective of that group, between the groups messages under the operation's tag. On an
 // inter-communicator s->size is the other group's.
 #include "shim/shim_coll.h"
+#include "shim/shim_local.h"
 #include "shim/shim_plan.h"
 #include "shim/shim_parts.h"
 #include <stdlib.h>
 
+// What happens inside the local group, which spans clients or is native. Rank 0 is the root.
+static int group_barrier(struct shim_span *s)
+{
+    struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
+    return g != NULL ? pli_shim_plan_barrier(g) : pli_shim_local_barrier(pli_shim_inter_local(s));
+}
+
+static int group_bcast(struct shim_span *s, void *buf, int count, MPI_Datatype type)
+{
+    struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
+    return g != NULL ? pli_shim_coll_bcast(g, buf, count, type, 0)
+                     : pli_shim_local_bcast(pli_shim_inter_local(s), 0, buf, count, type);
+}
+
+static int group_gather(struct shim_span *s, const void *mine, void *all, int count,
+                        MPI_Datatype type)
+{
+    struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
+    return g != NULL ? pli_shim_coll_gather(g, mine, count, type, all, count, type, 0)
+                     : pli_shim_local_gather(pli_shim_inter_local(s), 0, mine, all, count, type);
+}
+
+static int group_scatter(struct shim_span *s, const void *all, void *mine, int count,
+                         MPI_Datatype type)
+{
+    struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
+    return g != NULL ? pli_shim_coll_scatter(g, all, count, type, mine, count, type, 0)
+                     : pli_shim_local_scatter(pli_shim_inter_local(s), 0, all, mine, count, type);
+}
+
+static int group_scatterv(struct shim_span *s, const void *all, const int *counts,
+                          const int *displs, void *mine, MPI_Datatype type)
+{
+    struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
+    int count = counts[s->rank];
+    return g != NULL ? pli_shim_coll_scatterv(g, all, counts, displs, type, mine, count, type, 0)
+                     : pli_shim_local_scatterv(pli_shim_inter_local(s), 0, all, counts, displs,
+                                               mine, count, type);
+}
+
+static int group_reduce(struct shim_span *s, const void *mine, void *sum, int count,
+                        MPI_Datatype type, MPI_Op op)
+{
+    struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
+    return g != NULL
+               ? pli_shim_coll_reduce(g, mine, sum, count, type, op, 0)
+               : pli_shim_local_reduce(pli_shim_inter_local(s), 0, mine, sum, count, type, op);
+}
+
 int pli_shim_across_barrier(struct shim_span *s)
 {
-    MPI_Comm local = pli_shim_inter_local(s);
-    int rc = MPI_Barrier(local);
+    int rc = group_barrier(s);
     if (rc == MPI_SUCCESS && s->rank == 0) {
         rc = pli_shim_plan_exchange(s, 0, PLI_IMPI_TAG_BARRIER, NULL, 0, NULL, 0);
     }
-    return rc == MPI_SUCCESS ? MPI_Bcast(NULL, 0, MPI_BYTE, 0, local) : rc;
+    return rc == MPI_SUCCESS ? group_bcast(s, NULL, 0, MPI_BYTE) : rc;
 }
 
 // Whether this process has a part in it; if not, *rc says whether the root is wrong.
@@ -76,7 +125,7 @@ int pli_shim_across_bcast(struct shim_span *s, void *buf, int count, MPI_Datatyp
     if (s->rank == 0) {
         rc = recv_one(s, root, PLI_IMPI_TAG_BCAST, buf, count, type);
     }
-    return rc == MPI_SUCCESS ? MPI_Bcast(buf, count, type, 0, pli_shim_inter_local(s)) : rc;
+    return rc == MPI_SUCCESS ? group_bcast(s, buf, count, type) : rc;
 }
 
 // A part of every rank of the other group, at the root; counts NULL: `each`.
@@ -187,17 +236,14 @@ int pli_shim_across_allgather(struct shim_span *s, const void *sendbuf, int send
                               MPI_Datatype sendtype, void *recvbuf, int recvcount,
                               MPI_Datatype recvtype)
 {
-    MPI_Comm local = pli_shim_inter_local(s);
     int n = pli_shim_inter_size(s) * sendcount;
     void *all = NULL, *mem = pli_shim_type_buffer(n, sendtype, &all);
-    int rc = mem == NULL
-                 ? MPI_ERR_NO_MEM
-                 : MPI_Gather(sendbuf, sendcount, sendtype, all, sendcount, sendtype, 0, local);
+    int rc = mem == NULL ? MPI_ERR_NO_MEM : group_gather(s, sendbuf, all, sendcount, sendtype);
     if (rc == MPI_SUCCESS && s->rank == 0) {
         rc = swap(s, PLI_IMPI_TAG_GATHER, all, n, sendtype, recvbuf, s->size * recvcount, recvtype);
     }
     free(mem);
-    return rc == MPI_SUCCESS ? MPI_Bcast(recvbuf, s->size * recvcount, recvtype, 0, local) : rc;
+    return rc == MPI_SUCCESS ? group_bcast(s, recvbuf, s->size * recvcount, recvtype) : rc;
 }
 
 // Lengths are known where things arrive: every rank sends to the other group's rank 0.
@@ -222,7 +268,7 @@ int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, int sen
                                   s->rank == 0 ? s->size : 0);
     }
     if (rc == MPI_SUCCESS) {
-        rc = MPI_Bcast(p.base, (int)p.total, MPI_BYTE, 0, pli_shim_inter_local(s));
+        rc = group_bcast(s, p.base, (int)p.total, MPI_BYTE);
     }
     for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
         rc = pli_shim_type_unpack(p.part[i], p.lens[i],
@@ -246,8 +292,7 @@ int pli_shim_across_reduce(struct shim_span *s, const void *sendbuf, void *recvb
         return recv_one(s, 0, PLI_IMPI_TAG_REDUCE, recvbuf, count, type);
     }
     void *sum = NULL, *mem = pli_shim_type_buffer(count, type, &sum);
-    rc = mem == NULL ? MPI_ERR_NO_MEM
-                     : MPI_Reduce(sendbuf, sum, count, type, op, 0, pli_shim_inter_local(s));
+    rc = mem == NULL ? MPI_ERR_NO_MEM : group_reduce(s, sendbuf, sum, count, type, op);
     if (rc == MPI_SUCCESS && s->rank == 0) {
         rc = send_one(s, root, PLI_IMPI_TAG_REDUCE, sum, count, type);
     }
@@ -260,8 +305,7 @@ static int swap_sums(struct shim_span *s, const void *sendbuf, void *theirs, int
                      MPI_Datatype type, MPI_Op op)
 {
     void *sum = NULL, *mem = pli_shim_type_buffer(count, type, &sum);
-    int rc = mem == NULL ? MPI_ERR_NO_MEM
-                         : MPI_Reduce(sendbuf, sum, count, type, op, 0, pli_shim_inter_local(s));
+    int rc = mem == NULL ? MPI_ERR_NO_MEM : group_reduce(s, sendbuf, sum, count, type, op);
     if (rc == MPI_SUCCESS && s->rank == 0) {
         rc = swap(s, PLI_IMPI_TAG_REDUCE, sum, count, type, theirs, count, type);
     }
@@ -273,7 +317,7 @@ int pli_shim_across_allreduce(struct shim_span *s, const void *sendbuf, void *re
                               MPI_Datatype type, MPI_Op op)
 {
     int rc = swap_sums(s, sendbuf, recvbuf, count, type, op);
-    return rc == MPI_SUCCESS ? MPI_Bcast(recvbuf, count, type, 0, pli_shim_inter_local(s)) : rc;
+    return rc == MPI_SUCCESS ? group_bcast(s, recvbuf, count, type) : rc;
 }
 
 int pli_shim_across_reduce_scatter(struct shim_span *s, const void *sendbuf, void *recvbuf,
@@ -289,8 +333,7 @@ int pli_shim_across_reduce_scatter(struct shim_span *s, const void *sendbuf, voi
     int rc = mem == NULL || displs == NULL ? MPI_ERR_NO_MEM
                                            : swap_sums(s, sendbuf, theirs, total, type, op);
     if (rc == MPI_SUCCESS) {
-        rc = MPI_Scatterv(theirs, counts, displs, type, recvbuf, counts[s->rank], type, 0,
-                          pli_shim_inter_local(s));
+        rc = group_scatterv(s, theirs, counts, displs, recvbuf, type);
     }
     free(mem);
     free(displs);
@@ -304,7 +347,7 @@ int pli_shim_across_reduce_scatter_block(struct shim_span *s, const void *sendbu
     void *theirs = NULL, *mem = pli_shim_type_buffer(total, type, &theirs);
     int rc = mem == NULL ? MPI_ERR_NO_MEM : swap_sums(s, sendbuf, theirs, total, type, op);
     if (rc == MPI_SUCCESS) {
-        rc = MPI_Scatter(theirs, count, type, recvbuf, count, type, 0, pli_shim_inter_local(s));
+        rc = group_scatter(s, theirs, recvbuf, count, type);
     }
     free(mem);
     return rc;

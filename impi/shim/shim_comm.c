@@ -94,7 +94,7 @@ static int build(struct shim_span *s, const uint32_t *world, int n, int rank, in
     if (rc != MPI_SUCCESS || rank < 0 || !has_foreign(world, n)) {
         return rc;
     }
-    return pli_shim_span_create(*out, world, n, cid, &made);
+    return pli_shim_span_create(*out, MPI_COMM_NULL, world, n, cid, &made);
 }
 
 typedef int (*dup_fn)(MPI_Comm comm, MPI_Comm *out, void *arg);
@@ -113,6 +113,7 @@ static int dup_info(MPI_Comm comm, MPI_Comm *out, void *arg)
 static int dup(MPI_Comm comm, MPI_Comm *out, dup_fn fn, void *arg)
 {
     struct shim_span *s = pli_shim_span_find(comm), *made = NULL;
+    MPI_Comm local = MPI_COMM_NULL;
     uint64_t cid;
     if (s == NULL) {
         return PLI_SHIM_OUTSIDE(fn(comm, out, arg));
@@ -124,8 +125,11 @@ static int dup(MPI_Comm comm, MPI_Comm *out, dup_fn fn, void *arg)
     if (rc == MPI_SUCCESS) {
         rc = PLI_SHIM_OUTSIDE(fn(comm, out, arg)); // with attributes, as their functions say
     }
+    if (rc == MPI_SUCCESS) { // not of `out`: attributes are copied once
+        rc = PLI_SHIM_OUTSIDE(PMPI_Comm_dup(s->local, &local));
+    }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_span_create(*out, s->world, s->size, cid, &made);
+        rc = pli_shim_span_create(*out, local, s->world, s->size, cid, &made);
     }
     if (rc == MPI_SUCCESS && s->topo != NULL) {
         made->topo = pli_shim_topo_copy(s->topo);
@@ -304,6 +308,7 @@ PLI_SHIM_API int MPI_Comm_free(MPI_Comm *comm)
     if (*comm == MPI_COMM_WORLD) {
         return pli_shim_end(*comm, MPI_ERR_COMM);
     }
+    pli_shim_setup_settle(s);
     int rc = s->inter != NULL ? pli_shim_inter_leave(s) : pli_shim_plan_barrier(s);
     if (rc != MPI_SUCCESS) {
         return pli_shim_end(*comm, rc);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI's collectives as the program calls them. On a native communicator the native library does
-// them, in their nonblocking form, since what is under way of ours must not stand still meanwhile.
-// The nonblocking ones are not for communicators that span clients.
+// MPI's collectives as the program calls them: blocking, nonblocking and persistent. On a native
+// communicator the native library does them, the blocking ones in their nonblocking form, since
+// what is under way of ours must not stand still meanwhile.
 #include "shim/shim_coll.h"
 #include "shim/shim_plan.h"
-#include "shim/shim_req.h"
+#include "shim/shim_task.h"
+#include <stdlib.h>
 
 // In the nonblocking form in any case: it does not match the blocking one, and whether something of
 // ours is under way is not the same in all processes.
@@ -17,31 +18,155 @@ static int wait_native(MPI_Request *req, int rc)
                                   : PLI_SHIM_OUTSIDE(PMPI_Wait(req, MPI_STATUS_IGNORE));
 }
 
+// m(x) for each argument, with commas between.
+#define EACH_1(m, x) m(x)
+#define EACH_2(m, x, ...) m(x), EACH_1(m, __VA_ARGS__)
+#define EACH_3(m, x, ...) m(x), EACH_2(m, __VA_ARGS__)
+#define EACH_4(m, x, ...) m(x), EACH_3(m, __VA_ARGS__)
+#define EACH_5(m, x, ...) m(x), EACH_4(m, __VA_ARGS__)
+#define EACH_6(m, x, ...) m(x), EACH_5(m, __VA_ARGS__)
+#define EACH_7(m, x, ...) m(x), EACH_6(m, __VA_ARGS__)
+#define EACH_8(m, x, ...) m(x), EACH_7(m, __VA_ARGS__)
+#define NINTH(a, b, c, d, e, f, g, h, i, ...) i
+#define EACH_OF(m, ...)                                                                            \
+    NINTH(__VA_ARGS__, EACH_8, EACH_7, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1, )           \
+    (m, __VA_ARGS__)
+#define EACH(m, args) EACH_OF(m, PLI_SHIM_BARE args)
+#define STORE(x) .x = x
+#define LOAD(x) a->x
+
+static int begin(MPI_Comm comm, struct shim_span *s, const char *refusal, pli_shim_task_fn fn,
+                 const struct shim_coll_args *args, MPI_Request *request)
+{
+    struct shim_coll_args *a = malloc(sizeof *a);
+    if (a == NULL) {
+        return pli_shim_end(comm, MPI_ERR_NO_MEM);
+    }
+    *a = *args;
+    return pli_shim_end(comm, pli_shim_task_run(s, refusal, fn, a, request));
+}
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define HAS_PERSISTENT 1
+static int prepare(MPI_Comm comm, struct shim_span *s, const char *refusal, pli_shim_task_fn fn,
+                   const struct shim_coll_args *args, MPI_Request *request)
+{
+    struct shim_coll_args *a = malloc(sizeof *a);
+    struct shim_req *r;
+    if (a == NULL) {
+        return pli_shim_end(comm, MPI_ERR_NO_MEM);
+    }
+    *a = *args;
+    int rc = pli_shim_task_create(s, refusal, fn, a, true, &r);
+    return pli_shim_end(comm, rc == MPI_SUCCESS ? pli_shim_req_show(r, request) : rc);
+}
+#endif
+
+static int run_barrier(struct shim_span *s, void *arg)
+{
+    (void)arg;
+    return s->inter != NULL ? pli_shim_across_barrier(s) : pli_shim_plan_barrier(s);
+}
+
 PLI_SHIM_API int MPI_Barrier(MPI_Comm comm)
 {
     PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     MPI_Request req;
     if (s != NULL) {
-        return pli_shim_end(comm, s->inter != NULL ? pli_shim_across_barrier(s)
-                                                   : pli_shim_plan_barrier(s));
+        return pli_shim_end(comm, run_barrier(s, NULL));
     }
     return pli_shim.is_on ? wait_native(&req, PMPI_Ibarrier(comm, &req)) : PMPI_Barrier(comm);
 }
 
+PLI_SHIM_API int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
+{
+    PLI_SHIM_ENTER;
+    struct shim_span *s = pli_shim_span_find(comm);
+    return s == NULL ? PMPI_Ibarrier(comm, request)
+                     : pli_shim_end(comm, pli_shim_task_run(s, PLI_SHIM_LATER("MPI_Ibarrier"),
+                                                            run_barrier, NULL, request));
+}
+
+#ifdef HAS_PERSISTENT
+PLI_SHIM_API int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    PLI_SHIM_ENTER;
+    struct shim_span *s = pli_shim_span_find(comm);
+    struct shim_coll_args none = { 0 };
+    return s == NULL
+               ? PMPI_Barrier_init(comm, info, request)
+               : prepare(comm, s, PLI_SHIM_LATER("MPI_Barrier_init"), run_barrier, &none, request);
+}
+#endif
+
 #define COLL(name, small, params, args)                                                            \
+    static int run_##small(struct shim_span *s, void *arg)                                         \
+    {                                                                                              \
+        const struct shim_coll_args *a = arg;                                                      \
+        return s->inter != NULL ? pli_shim_across_##small(s, EACH(LOAD, args))                     \
+                                : pli_shim_coll_##small(s, EACH(LOAD, args));                      \
+    }                                                                                              \
     PLI_SHIM_API int MPI_##name(PLI_SHIM_BARE params, MPI_Comm comm)                               \
     {                                                                                              \
         PLI_SHIM_ENTER;                                                                            \
         struct shim_span *s = pli_shim_span_find(comm);                                            \
         MPI_Request req;                                                                           \
         if (s != NULL) {                                                                           \
-            return pli_shim_end(comm, s->inter != NULL                                             \
-                                          ? pli_shim_across_##small(s, PLI_SHIM_BARE args)         \
-                                          : pli_shim_coll_##small(s, PLI_SHIM_BARE args));         \
+            struct shim_coll_args a = { EACH(STORE, args) };                                       \
+            return pli_shim_end(comm, run_##small(s, &a));                                         \
+        }                                                                                          \
+        return pli_shim.is_on ? wait_native(&req, PMPI_I##small(PLI_SHIM_BARE args, comm, &req))   \
+                              : PMPI_##name(PLI_SHIM_BARE args, comm);                             \
+    }
+#define NEIGHBOR(name, small, params, args)                                                        \
+    static int run_##small(struct shim_span *s, void *arg)                                         \
+    {                                                                                              \
+        const struct shim_coll_args *a = arg;                                                      \
+        return pli_shim_coll_##small(s, EACH(LOAD, args));                                         \
+    }                                                                                              \
+    PLI_SHIM_API int MPI_##name(PLI_SHIM_BARE params, MPI_Comm comm)                               \
+    {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
+        struct shim_span *s = pli_shim_span_find(comm);                                            \
+        struct shim_coll_args a = { EACH(STORE, args) };                                           \
+        MPI_Request req;                                                                           \
+        if (s != NULL) {                                                                           \
+            return begin(comm, s, PLI_SHIM_LATER("MPI_" #name), run_##small, &a, NULL);            \
         }                                                                                          \
         return pli_shim.is_on ? wait_native(&req, PMPI_I##small(PLI_SHIM_BARE args, comm, &req))   \
                               : PMPI_##name(PLI_SHIM_BARE args, comm);                             \
     }
 #include "shim/shim_coll.def"
 #undef COLL
+
+#define COLL(name, small, params, args)                                                            \
+    PLI_SHIM_API int MPI_I##small(PLI_SHIM_BARE params, MPI_Comm comm, MPI_Request *request)       \
+    {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
+        struct shim_span *s = pli_shim_span_find(comm);                                            \
+        struct shim_coll_args a = { EACH(STORE, args) };                                           \
+        return s == NULL                                                                           \
+                   ? PMPI_I##small(PLI_SHIM_BARE args, comm, request)                              \
+                   : begin(comm, s, PLI_SHIM_LATER("MPI_I" #small), run_##small, &a, request);     \
+    }
+#define NEIGHBOR COLL
+#include "shim/shim_coll.def"
+#undef COLL
+
+#ifdef HAS_PERSISTENT
+#define COLL(name, small, params, args)                                                            \
+    PLI_SHIM_API int MPI_##name##_init(PLI_SHIM_BARE params, MPI_Comm comm, MPI_Info info,         \
+                                       MPI_Request *request)                                       \
+    {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
+        struct shim_span *s = pli_shim_span_find(comm);                                            \
+        struct shim_coll_args a = { EACH(STORE, args) };                                           \
+        return s == NULL ? PMPI_##name##_init(PLI_SHIM_BARE args, comm, info, request)             \
+                         : prepare(comm, s, PLI_SHIM_LATER("MPI_" #name "_init"), run_##small, &a, \
+                                   request);                                                       \
+    }
+#define NEIGHBOR COLL
+#include "shim/shim_coll.def"
+#undef COLL
+#endif

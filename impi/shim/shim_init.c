@@ -88,7 +88,7 @@ static int join(void)
     (void)PMPI_Comm_size(MPI_COMM_WORLD, &pli_shim.n_local);
     int flag = 0, *ub = NULL;
     (void)PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &ub, &flag);
-    pli_shim.tag_ub = flag != 0 ? *ub : 32767; // the least there may be
+    pli_shim.tag_ub = pli_shim.native_tag_ub = flag != 0 ? *ub : 32767; // the least there may be
     int rc = pli_shim_link_open();
     if (rc != MPI_SUCCESS) {
         return pli_shim_end(MPI_COMM_WORLD, rc);
@@ -104,13 +104,14 @@ static int join(void)
     }
     pli_shim.tag_ub = pli_shim.job->tag_ub; // the least of all clients
     rc = PMPI_Comm_dup(MPI_COMM_SELF, &pli_shim.self);
+    rc = rc == MPI_SUCCESS ? PMPI_Comm_dup(MPI_COMM_WORLD, &pli_shim.setup) : rc;
     if (rc != MPI_SUCCESS) {
         free(world);
         return rc;
     }
     pli_shim.max_cid = 1; // 0 and 1 are the world's
     pli_shim.is_on = true;
-    rc = pli_shim_span_create(MPI_COMM_WORLD, world, n, 0, &s);
+    rc = pli_shim_span_create(MPI_COMM_WORLD, MPI_COMM_NULL, world, n, 0, &s);
     free(world);
     return rc == MPI_SUCCESS ? rc : pli_shim_end(MPI_COMM_WORLD, rc);
 }
@@ -144,6 +145,7 @@ PLI_SHIM_API int MPI_Finalize(void)
     pli_shim_link_close();
     pli_shim.is_on = false;
     (void)PMPI_Comm_free(&pli_shim.self);
+    (void)PMPI_Comm_free(&pli_shim.setup);
     rc = PMPI_Finalize();
     if (pli_shim.agent > 0) { // it has only to hear the others' last word
         int status = 0;

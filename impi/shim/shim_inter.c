@@ -117,7 +117,9 @@ static int local_of(const uint32_t *world, int n, int me, int tag, uint64_t cid,
         rc = PLI_SHIM_OUTSIDE(PMPI_Comm_split(here, 0, me, out));
         (void)PMPI_Comm_free(&here);
     }
-    return rc == MPI_SUCCESS && !is_native ? pli_shim_span_create(*out, world, n, cid, &made) : rc;
+    return rc == MPI_SUCCESS && !is_native
+               ? pli_shim_span_create(*out, MPI_COMM_NULL, world, n, cid, &made)
+               : rc;
 }
 
 static int place(const uint32_t *world, int n)
@@ -153,7 +155,7 @@ static int build(const uint32_t *mine, int n_mine, const uint32_t *theirs, int n
         pli_shim_inter_destroy(i);
         return rc;
     }
-    return pli_shim_span_create_inter(*out, theirs, n_theirs, cid, me, i, &made);
+    return pli_shim_span_create_inter(*out, MPI_COMM_NULL, theirs, n_theirs, cid, me, i, &made);
 }
 
 // The largest context id in use by any member of `comm`.
@@ -299,6 +301,7 @@ static int exchange(struct shim_span *s, int tag, const unsigned char *out, unsi
 static int agree(struct shim_span *s, int tag, uint32_t mine, uint32_t *theirs, uint64_t *max)
 {
     unsigned char out[12], in[12];
+    pli_shim_setup_settle(s);
     int rc = max_of(s->inter->local, max);
     pli_impi_byte_put64(out, *max);
     pli_impi_byte_put32(out + 8, mine);
@@ -320,6 +323,37 @@ int pli_shim_inter_dup(struct shim_span *s, MPI_Comm *out)
     return rc == MPI_SUCCESS
                ? build(s->inter->world, s->inter->n, s->world, s->size, cid, PLI_IMPI_TAG_DUP, out)
                : rc;
+}
+
+bool pli_shim_inter_is_low(const struct shim_span *s)
+{
+    return s->inter->world[0] < s->world[0];
+}
+
+int pli_shim_inter_copy(struct shim_span *s, MPI_Comm local, MPI_Comm local_own, MPI_Comm handle,
+                        MPI_Comm own, uint64_t cid, uint64_t local_cid)
+{
+    struct shim_span *made;
+    struct shim_inter *i = calloc(1, sizeof *i);
+    uint32_t *copy = malloc((size_t)s->inter->n * sizeof *copy);
+    int rc = MPI_SUCCESS;
+    if (i == NULL || copy == NULL) {
+        free(i);
+        free(copy);
+        return MPI_ERR_NO_MEM;
+    }
+    memcpy(copy, s->inter->world, (size_t)s->inter->n * sizeof *copy);
+    *i = (struct shim_inter){ .local = local, .world = copy, .n = s->inter->n };
+    if (pli_shim_span_find(s->inter->local) != NULL) {
+        rc = pli_shim_span_create(local, local_own, copy, i->n, local_cid, &made);
+    } else {
+        (void)PMPI_Comm_free(&local_own);
+    }
+    if (rc != MPI_SUCCESS) {
+        pli_shim_inter_destroy(i);
+        return rc;
+    }
+    return pli_shim_span_create_inter(handle, own, s->world, s->size, cid, s->rank, i, &made);
 }
 
 int pli_shim_inter_leave(struct shim_span *s)
@@ -351,7 +385,7 @@ static int merge(struct shim_span *s, int high, MPI_Comm *out)
         is_native = is_native && is_here(world[k]);
     }
     if (rc == MPI_SUCCESS && !is_native) {
-        rc = pli_shim_span_create(*out, world, n, cid, &made);
+        rc = pli_shim_span_create(*out, MPI_COMM_NULL, world, n, cid, &made);
     }
     free(world);
     return rc;

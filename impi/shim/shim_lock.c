@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one lock of the library, for programs of several threads.
 #include "shim/shim.h"
+#include "shim/shim_task.h"
 #include <pthread.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -24,11 +25,18 @@ void pli_shim_lock_drop(unsigned *mark)
 
 unsigned pli_shim_lock_leave(void)
 {
-    unsigned was = depth;
+    unsigned was = pli_shim_task_is_inside() ? 0 : depth; // who runs as a task keeps it
     if (was > 0) {
         depth = 0;
         pthread_mutex_unlock(&lock);
     }
+    return was;
+}
+
+unsigned pli_shim_lock_swap(unsigned now)
+{
+    unsigned was = depth;
+    depth = now;
     return was;
 }
 

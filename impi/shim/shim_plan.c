@@ -4,14 +4,17 @@
 #include "shim/shim.h"
 #include "shim/shim_plan.h"
 #include "shim/shim_parts.h"
+#include "shim/shim_local.h"
 #include "shim/shim_req.h"
+#include "shim/shim_task.h"
 #include "wire/impi_byte.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct plan_run {
     struct shim_span *s;
-    int tag;
+    uint64_t cid;
+    int tag, native_tag;
     struct shim_req **sends;
     MPI_Request *native;
     int n_send, n_native;
@@ -28,18 +31,6 @@ static int wait_local(MPI_Request *req, int rc)
     return rc == MPI_SUCCESS ? pli_shim_req_wait_native(req, MPI_STATUS_IGNORE) : rc;
 }
 
-static int local_barrier(struct shim_span *s)
-{
-    MPI_Request req;
-    return wait_local(&req, PMPI_Ibarrier(s->local, &req));
-}
-
-static int local_bcast(struct shim_span *s, int root, void *buf, size_t len)
-{
-    MPI_Request req;
-    return wait_local(&req, PMPI_Ibcast(buf, (int)len, MPI_BYTE, s->native[root], s->local, &req));
-}
-
 // The head of this process's client.
 static int my_head(const struct shim_span *s, int root)
 {
@@ -50,7 +41,7 @@ static int send_step(struct plan_run *p, int to, struct block b)
 {
     struct shim_span *s = p->s;
     if (s->native[to] >= 0) {
-        int rc = PMPI_Isend(b.data, (int)b.len, MPI_BYTE, s->native[to], p->tag, s->local,
+        int rc = PMPI_Isend(b.data, (int)b.len, MPI_BYTE, s->native[to], p->native_tag, s->local,
                             &p->native[p->n_native]);
         p->n_native += rc == MPI_SUCCESS;
         return rc;
@@ -64,7 +55,7 @@ static int send_step(struct plan_run *p, int to, struct block b)
     if (b.len > 0) {
         memcpy(copy, b.data, b.len);
     }
-    r->cid = s->cid + 1;
+    r->cid = p->cid;
     r->peer = to;
     r->tag = p->tag;
     p->sends[p->n_send++] = r;
@@ -76,14 +67,14 @@ static int recv_step(struct plan_run *p, int from, struct block b)
     struct shim_span *s = p->s;
     if (s->native[from] >= 0) {
         MPI_Request req;
-        return wait_local(&req, PMPI_Irecv(b.data, (int)b.len, MPI_BYTE, s->native[from], p->tag,
-                                           s->local, &req));
+        return wait_local(&req, PMPI_Irecv(b.data, (int)b.len, MPI_BYTE, s->native[from],
+                                           p->native_tag, s->local, &req));
     }
     struct shim_req *r = pli_shim_req_create(SHIM_RECV, s);
     if (r == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    r->cid = s->cid + 1;
+    r->cid = p->cid;
     r->peer = from;
     r->tag = p->tag;
     r->buf = b.data;
@@ -99,6 +90,15 @@ static int recv_step(struct plan_run *p, int from, struct block b)
     return rc;
 }
 
+// tag: the protocol's; an operation that may overlap others has its own.
+static struct plan_run new_run(struct shim_span *s, int tag)
+{
+    return (struct plan_run){ .s = s,
+                              .cid = s->cid + 1,
+                              .tag = pli_shim_task_tag(tag),
+                              .native_tag = pli_shim_task_native_tag(tag) };
+}
+
 static int begin_run(struct plan_run *p, struct shim_span *s, enum pli_impi_coll_op op, int root,
                      struct pli_impi_coll_plan **plan)
 {
@@ -107,7 +107,7 @@ static int begin_run(struct plan_run *p, struct shim_span *s, enum pli_impi_coll
         return MPI_ERR_NO_MEM;
     }
     size_t n = (size_t)(*plan)->n_step + 1;
-    *p = (struct plan_run){ .s = s, .tag = (*plan)->tag };
+    *p = new_run(s, (*plan)->tag);
     p->sends = malloc(n * sizeof *p->sends);
     p->native = malloc(n * sizeof *p->native);
     if (p->sends == NULL || p->native == NULL) {
@@ -165,16 +165,18 @@ static struct block whole(void *arg, const struct pli_impi_coll_step *step)
 int pli_shim_plan_barrier(struct shim_span *s)
 {
     struct block none = { NULL, 0 };
-    int rc = local_barrier(s);
+    int rc = pli_shim_local_barrier(s->local);
     rc = rc == MPI_SUCCESS ? move(s, PLI_IMPI_COLL_BARRIER, 0, whole, &none) : rc;
-    return rc == MPI_SUCCESS ? local_barrier(s) : rc;
+    return rc == MPI_SUCCESS ? pli_shim_local_barrier(s->local) : rc;
 }
 
 int pli_shim_plan_bcast(struct shim_span *s, int root, void *buf, size_t len)
 {
     struct block all = { buf, len };
     int rc = move(s, PLI_IMPI_COLL_BCAST, root, whole, &all);
-    return rc == MPI_SUCCESS ? local_bcast(s, my_head(s, root), buf, len) : rc;
+    return rc == MPI_SUCCESS ? pli_shim_local_bcast(s->local, s->native[my_head(s, root)], buf,
+                                                    (int)len, MPI_BYTE)
+                             : rc;
 }
 
 struct parts { // one block for each rank
@@ -208,11 +210,9 @@ static bool is_long(size_t len)
 static int local_parts(struct shim_span *s, bool is_out, int head, void *mine, size_t len,
                        void *block)
 {
-    MPI_Request req;
     int n = (int)len, to = s->native[head];
-    return wait_local(
-        &req, is_out ? PMPI_Iscatter(block, n, MPI_BYTE, mine, n, MPI_BYTE, to, s->local, &req)
-                     : PMPI_Igather(mine, n, MPI_BYTE, block, n, MPI_BYTE, to, s->local, &req));
+    return is_out ? pli_shim_local_scatter(s->local, to, block, mine, n, MPI_BYTE)
+                  : pli_shim_local_gather(s->local, to, mine, block, n, MPI_BYTE);
 }
 
 // The blocks of whole clients at the root, each in a piece of `base` of its own.
@@ -355,7 +355,8 @@ static struct block exchanged(void *arg, const struct pli_impi_coll_step *step)
 int pli_shim_plan_alltoall(struct shim_span *s, bool is_v, unsigned char *const *out,
                            const size_t *out_len, unsigned char *const *in, const size_t *in_len)
 {
-    int tag = is_v ? PLI_IMPI_TAG_ALLTOALLV : PLI_IMPI_TAG_ALLTOALL, n = 0, rc = MPI_SUCCESS;
+    int tag = pli_shim_task_native_tag(is_v ? PLI_IMPI_TAG_ALLTOALLV : PLI_IMPI_TAG_ALLTOALL);
+    int n = 0, rc = MPI_SUCCESS;
     int n_here = pli_impi_map_n_local(s->map, s->rank);
     MPI_Request *req = malloc(2 * (size_t)n_here * sizeof *req);
     if (req == NULL) {
@@ -460,6 +461,7 @@ int pli_shim_plan_max(struct shim_span *s, uint64_t *max)
 int pli_shim_plan_cid(struct shim_span *s, unsigned n, uint64_t *cid_out)
 {
     uint64_t max = pli_shim.max_cid;
+    pli_shim_setup_settle(s);
     int rc = pli_shim_plan_max(s, &max);
     return rc == MPI_SUCCESS ? pli_shim_plan_take(max, n, cid_out) : rc;
 }
@@ -476,8 +478,16 @@ int pli_shim_plan_take(uint64_t max, unsigned n, uint64_t *cid_out)
 int pli_shim_plan_pieces(struct shim_span *s, int tag, const struct shim_piece *out, int n_out,
                          const struct shim_piece *in, int n_in)
 {
-    struct plan_run p = { .s = s, .tag = tag };
+    return pli_shim_plan_pieces_on(s, s->cid + 1, tag, out, n_out, in, n_in);
+}
+
+int pli_shim_plan_pieces_on(struct shim_span *s, uint64_t cid, int tag,
+                            const struct shim_piece *out, int n_out, const struct shim_piece *in,
+                            int n_in)
+{
+    struct plan_run p = new_run(s, tag);
     int rc = MPI_SUCCESS;
+    p.cid = cid;
     p.sends = malloc(((size_t)n_out + 1) * sizeof *p.sends);
     p.native = malloc(((size_t)n_out + 1) * sizeof *p.native);
     if (p.sends == NULL || p.native == NULL) {

@@ -33,6 +33,10 @@ struct shim_piece {
 };
 int pli_shim_plan_pieces(struct shim_span *s, int tag, const struct shim_piece *out, int n_out,
                          const struct shim_piece *in, int n_in);
+// The same on another context, to and from other clients only.
+int pli_shim_plan_pieces_on(struct shim_span *s, uint64_t cid, int tag,
+                            const struct shim_piece *out, int n_out, const struct shim_piece *in,
+                            int n_in);
 int pli_shim_plan_exchange(struct shim_span *s, int rank, int tag, const void *out, size_t out_len,
                            void *in, size_t in_len);
 struct shim_parts; // one part of each for every rank of the other group

@@ -2,8 +2,8 @@
 // The collectives that compute, on communicators that span clients. Operations are the native
 // library's, so users' own work too.
 #include "shim/shim_coll.h"
+#include "shim/shim_local.h"
 #include "shim/shim_plan.h"
-#include "shim/shim_req.h"
 #include <stdlib.h>
 
 struct fold {
@@ -17,13 +17,20 @@ struct fold {
     void *acc_mem, *in_mem;
 };
 
-// Nothing is to be done if the count is 0.
+// A reduction without data has no messages.
+static bool is_nothing(int count, MPI_Datatype type)
+{
+    size_t size;
+    return count == 0 || (count > 0 && pli_shim_type_size(type, &size) == MPI_SUCCESS && size == 0);
+}
+
+// Nothing is to be done if is_nothing.
 static int open_fold(struct fold *f, int count, MPI_Datatype type, MPI_Op op)
 {
     size_t size = 0;
     int rc = count < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
     *f = (struct fold){ .count = count, .type = type, .op = op, .len = size * (size_t)count };
-    if (rc != MPI_SUCCESS || count == 0) {
+    if (rc != MPI_SUCCESS || size * (size_t)count == 0) {
         return rc;
     }
     f->acc_mem = pli_shim_type_buffer(count, type, &f->acc);
@@ -69,11 +76,6 @@ static int show(void *arg, unsigned char *out)
     return pli_shim_type_pack(f->acc, f->count, f->type, out);
 }
 
-static int wait_native(MPI_Request *req, int rc)
-{
-    return rc == MPI_SUCCESS ? pli_shim_req_wait_native(req, MPI_STATUS_IGNORE) : rc;
-}
-
 // Result at the root in `recvbuf`, which elsewhere may be anything. `sendbuf` may be MPI_IN_PLACE
 // at the root.
 int pli_shim_coll_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
@@ -87,15 +89,13 @@ int pli_shim_coll_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf
     }
     int rc = open_fold(&f, count, type, op);
     rc = rc == MPI_SUCCESS ? PMPI_Op_commutative(op, &commutes) : rc;
-    if (rc != MPI_SUCCESS || count == 0) {
+    if (rc != MPI_SUCCESS || f.len == 0) {
         return close_fold(&f, rc);
     }
     const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     if (commutes != 0) {
-        MPI_Request req;
         int head = pli_impi_map_head(s->map, root, s->rank);
-        rc = wait_native(
-            &req, PMPI_Ireduce(mine, f.acc, count, type, op, s->native[head], s->local, &req));
+        rc = pli_shim_local_reduce(s->local, s->native[head], mine, f.acc, count, type, op);
     } else {
         f.own = mine;
         rc = is_root ? MPI_SUCCESS : copy(mine, f.acc, count, type);
@@ -115,7 +115,9 @@ int pli_shim_coll_allreduce(struct shim_span *s, const void *sendbuf, void *recv
                             MPI_Datatype type, MPI_Op op)
 {
     int rc = pli_shim_coll_reduce(s, sendbuf, recvbuf, count, type, op, 0);
-    return rc == MPI_SUCCESS ? MPI_Bcast(recvbuf, count, type, 0, s->handle) : rc;
+    return rc == MPI_SUCCESS && !is_nothing(count, type)
+               ? pli_shim_coll_bcast(s, recvbuf, count, type, 0)
+               : rc;
 }
 
 static int reduce_scatter(struct shim_span *s, const void *sendbuf, void *recvbuf,
@@ -130,14 +132,19 @@ static int reduce_scatter(struct shim_span *s, const void *sendbuf, void *recvbu
     }
     void *mem = displs == NULL ? NULL : pli_shim_type_buffer(total, type, &buf);
     rc = mem == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    if (rc == MPI_SUCCESS && is_nothing(total, type)) {
+        free(displs);
+        free(mem);
+        return MPI_SUCCESS;
+    }
     if (rc == MPI_SUCCESS) {
         const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
         rc = pli_shim_coll_reduce(s, mine, buf, total, type, op, 0);
     }
     if (rc == MPI_SUCCESS) {
-        rc = counts != NULL ? MPI_Scatterv(buf, counts, displs, type, recvbuf, counts[s->rank],
-                                           type, 0, s->handle)
-                            : MPI_Scatter(buf, each, type, recvbuf, each, type, 0, s->handle);
+        rc = counts != NULL ? pli_shim_coll_scatterv(s, buf, counts, displs, type, recvbuf,
+                                                     counts[s->rank], type, 0)
+                            : pli_shim_coll_scatter(s, buf, each, type, recvbuf, each, type, 0);
     }
     free(displs);
     free(mem);
@@ -161,7 +168,7 @@ static int scan(struct shim_span *s, const void *sendbuf, void *recvbuf, int cou
 {
     struct fold f;
     int rc = open_fold(&f, count, type, op);
-    if (rc == MPI_SUCCESS && count > 0) {
+    if (rc == MPI_SUCCESS && f.len > 0) {
         f.prefix = is_exclusive ? recvbuf : NULL;
         rc = copy(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, f.acc, count, type);
         rc = rc == MPI_SUCCESS ? pli_shim_plan_fold(s, PLI_IMPI_COLL_SCAN, 0, f.len, take, show, &f)

@@ -3,6 +3,7 @@
 // place, so that the handle is unlike any other; a call that we do not know finds nothing to do.
 #include "shim/shim.h"
 #include "shim/shim_req.h"
+#include "shim/shim_task.h"
 #include "agent/agent_link.h"
 #include "agent/agent_wire.h"
 #include <stdlib.h>
@@ -81,6 +82,9 @@ void pli_shim_req_destroy(struct shim_req *r)
             (void)PMPI_Request_free(&r->token);
         }
     }
+    if (r->kind == SHIM_COLL) {
+        pli_shim_task_end(r);
+    }
     if (r->has_type) {
         pli_shim_type_drop(&r->type);
     }
@@ -125,17 +129,27 @@ bool pli_shim_req_test(struct shim_req *r)
 
 static bool is_native(const struct shim_req *r)
 {
-    return r->native != MPI_REQUEST_NULL || r->may_local;
+    return r->kind == SHIM_COLL || r->native != MPI_REQUEST_NULL || r->may_local;
+}
+
+void pli_shim_req_progress(struct shim_pace *pace)
+{
+    if (pli_shim_link_poll() && pace != NULL) {
+        pace->n_idle = 0;
+    }
+    pli_shim_msg_match_local();
+    pli_shim_task_progress();
 }
 
 int pli_shim_req_wait(struct shim_req *r)
 {
     struct shim_pace pace = { 0 };
+    if (pli_shim_task_is_inside()) {
+        pli_shim_task_wait(r);
+        return r->err;
+    }
     while (!pli_shim_req_test(r)) {
-        if (pli_shim_link_poll()) {
-            pace.n_idle = 0;
-        }
-        pli_shim_msg_match_local();
+        pli_shim_req_progress(&pace);
         if (!pli_shim_req_test(r)) {
             pli_shim_link_pause(&pace, is_native(r));
         }
@@ -147,15 +161,15 @@ int pli_shim_req_wait_native(MPI_Request *req, MPI_Status *status)
 {
     struct shim_pace pace = { 0 };
     int flag = 0;
+    if (pli_shim_task_is_inside()) {
+        return pli_shim_task_wait_native(req, status);
+    }
     for (;;) {
         int rc = PMPI_Test(req, &flag, status);
         if (rc != MPI_SUCCESS || flag != 0) {
             return rc;
         }
-        if (pli_shim_link_poll()) {
-            pace.n_idle = 0;
-        }
-        pli_shim_msg_match_local();
+        pli_shim_req_progress(&pace);
         pli_shim_link_pause(&pace, true);
     }
 }

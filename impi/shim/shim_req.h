@@ -5,7 +5,7 @@
 
 #include "shim/shim.h"
 
-enum shim_req_kind { SHIM_SEND, SHIM_RECV };
+enum shim_req_kind { SHIM_SEND, SHIM_RECV, SHIM_COLL }; // SHIM_COLL: see shim_task.h
 enum shim_mode { SHIM_STANDARD, SHIM_SYNC, SHIM_BUFFERED };
 
 struct shim_req {
@@ -30,6 +30,9 @@ struct shim_req {
     unsigned char *data; // a message that is coming in, or its own memory for bytes
     uint64_t cap, msglen, handle;
     uint32_t src;
+    // a collective
+    int (*run)(struct shim_span *s, void *arg);
+    void *arg;
     struct shim_req *next, *post_next; // by token; posted
 };
 
@@ -38,8 +41,10 @@ int pli_shim_req_show(struct shim_req *r, MPI_Request *out); // give it a token
 struct shim_req *pli_shim_req_find(MPI_Request token);       // NULL: native
 void pli_shim_req_destroy(struct shim_req *r);
 void pli_shim_req_done(struct shim_req *r, int err);
-bool pli_shim_req_test(struct shim_req *r); // without looking at the agent
-int pli_shim_req_wait(struct shim_req *r);  // until done; its error
+void pli_shim_req_progress(struct shim_pace *pace); // of all that is under way; pace: NULL or of
+                                                    // a waiting loop
+bool pli_shim_req_test(struct shim_req *r);         // without looking at the agent
+int pli_shim_req_wait(struct shim_req *r);          // until done; its error
 int pli_shim_req_wait_native(MPI_Request *req, MPI_Status *status);
 void pli_shim_req_empty(MPI_Status *status);
 void pli_shim_req_copy(MPI_Status *to, const MPI_Status *from); // to may be MPI_STATUS_IGNORE

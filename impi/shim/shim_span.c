@@ -126,7 +126,7 @@ static int create(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid
 // Enter a complete communicator into the table, unless there was an error.
 static int enter(struct shim_span *s, int rc)
 {
-    if (rc == MPI_SUCCESS) {
+    if (rc == MPI_SUCCESS && s->local == MPI_COMM_NULL) {
         rc = PLI_SHIM_OUTSIDE(PMPI_Comm_dup(s->handle, &s->local));
         s->local = rc == MPI_SUCCESS ? s->local : MPI_COMM_NULL;
     }
@@ -140,26 +140,29 @@ static int enter(struct shim_span *s, int rc)
     return MPI_SUCCESS;
 }
 
-int pli_shim_span_create_inter(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid,
-                               int rank, struct shim_inter *inter, struct shim_span **out)
+int pli_shim_span_create_inter(MPI_Comm handle, MPI_Comm local, const uint32_t *world, int size,
+                               uint64_t cid, int rank, struct shim_inter *inter,
+                               struct shim_span **out)
 {
     int rc = create(handle, world, size, cid, (size_t)pli_shim.n_local, out);
     if (rc != MPI_SUCCESS) {
         pli_shim_inter_destroy(inter);
         return rc;
     }
+    (*out)->local = local;
     (*out)->rank = rank;
     (*out)->inter = inter;
     return enter(*out, number_inter(*out));
 }
 
-int pli_shim_span_create(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid,
-                         struct shim_span **out)
+int pli_shim_span_create(MPI_Comm handle, MPI_Comm local, const uint32_t *world, int size,
+                         uint64_t cid, struct shim_span **out)
 {
     int rc = create(handle, world, size, cid, (size_t)size, out);
     if (rc != MPI_SUCCESS) {
         return rc;
     }
+    (*out)->local = local;
     if (pli_impi_map_create(pli_shim.job, world, size, &(*out)->map) != PLI_IMPI_OK) {
         return enter(*out, MPI_ERR_NO_MEM);
     }

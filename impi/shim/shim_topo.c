@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cartesian and graph topologies on communicators that span clients. Ranks are not reordered: those
-// of one client are neighbours in MPI_COMM_WORLD already.
-#include "shim/shim.h"
+// Cartesian and graph topologies (distributed graphs: shim_dist.c) on communicators that span
+// clients. Ranks are not reordered: those of one client are neighbours in MPI_COMM_WORLD already.
+#include "shim/shim_topo.h"
 #include <stdlib.h>
 #include <string.h>
-
-struct shim_topo {
-    int kind;     // MPI_CART or MPI_GRAPH
-    int n, n_two; // cart: dimensions; graph: nodes and edges
-    int v[];      // cart: dims, then periods; graph: index, then edges
-};
 
 static const char *const no_topo = "the communicator has no such topology";
 
@@ -17,7 +11,7 @@ static struct shim_topo *make(int kind, int n, const int *one, int n_two, const 
 {
     struct shim_topo *t = malloc(sizeof *t + (size_t)(n + n_two) * sizeof t->v[0]);
     if (t != NULL) {
-        *t = (struct shim_topo){ .kind = kind, .n = n, .n_two = n_two };
+        *t = (struct shim_topo){ .kind = kind, .n = n, .n_two = n_two, .n_all = n + n_two };
         memcpy(t->v, one, (size_t)n * sizeof *one);
         memcpy(t->v + n, two, (size_t)n_two * sizeof *two);
     }
@@ -26,11 +20,29 @@ static struct shim_topo *make(int kind, int n, const int *one, int n_two, const 
 
 struct shim_topo *pli_shim_topo_copy(const struct shim_topo *t)
 {
-    return make(t->kind, t->n, t->v, t->n_two, t->v + t->n);
+    size_t size = sizeof *t + (size_t)t->n_all * sizeof t->v[0];
+    struct shim_topo *c = malloc(size);
+    if (c != NULL) {
+        memcpy(c, t, size);
+    }
+    return c;
 }
 
-// The first n ranks of `s` with topology `t`, which is taken. One within a client stays native.
-static int attach(struct shim_span *s, int n, struct shim_topo *t, MPI_Comm *out)
+static int attach_native(MPI_Comm plain, const struct shim_topo *t, MPI_Comm *out)
+{
+    const int *one = t->v, *two = t->v + t->n, *weights = two + t->n_two;
+    if (t->kind == MPI_CART) {
+        return PLI_SHIM_OUTSIDE(PMPI_Cart_create(plain, t->n, one, two, 0, out));
+    }
+    if (t->kind == MPI_GRAPH) {
+        return PLI_SHIM_OUTSIDE(PMPI_Graph_create(plain, t->n, one, two, 0, out));
+    }
+    return PLI_SHIM_OUTSIDE(PMPI_Dist_graph_create_adjacent(
+        plain, t->n, one, t->is_weighted ? weights : MPI_UNWEIGHTED, t->n_two, two,
+        t->is_weighted ? weights + t->n : MPI_UNWEIGHTED, MPI_INFO_NULL, 0, out));
+}
+
+int pli_shim_topo_attach(struct shim_span *s, int n, struct shim_topo *t, MPI_Comm *out)
 {
     int rc = t == NULL ? MPI_ERR_NO_MEM : pli_shim_comm_create(s, s->world, n, out);
     struct shim_span *made =
@@ -41,9 +53,7 @@ static int attach(struct shim_span *s, int n, struct shim_topo *t, MPI_Comm *out
     }
     if (rc == MPI_SUCCESS && *out != MPI_COMM_NULL) {
         MPI_Comm plain = *out;
-        rc = t->kind == MPI_CART
-                 ? PLI_SHIM_OUTSIDE(PMPI_Cart_create(plain, t->n, t->v, t->v + t->n, 0, out))
-                 : PLI_SHIM_OUTSIDE(PMPI_Graph_create(plain, t->n, t->v, t->v + t->n, 0, out));
+        rc = attach_native(plain, t, out);
         (void)PMPI_Comm_free(&plain);
     }
     free(t);
@@ -65,8 +75,8 @@ PLI_SHIM_API int MPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], con
     if (ndims < 0 || n > s->size) {
         return pli_shim_end(comm, MPI_ERR_DIMS);
     }
-    return pli_shim_end(comm,
-                        attach(s, (int)n, make(MPI_CART, ndims, dims, ndims, periods), newcomm));
+    return pli_shim_end(comm, pli_shim_topo_attach(
+                                  s, (int)n, make(MPI_CART, ndims, dims, ndims, periods), newcomm));
 }
 
 PLI_SHIM_API int MPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edges[],
@@ -81,8 +91,9 @@ PLI_SHIM_API int MPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], 
         return pli_shim_end(comm, MPI_ERR_ARG);
     }
     int n_edge = nnodes == 0 ? 0 : index[nnodes - 1];
-    return pli_shim_end(comm,
-                        attach(s, nnodes, make(MPI_GRAPH, nnodes, index, n_edge, edges), newcomm));
+    return pli_shim_end(
+        comm,
+        pli_shim_topo_attach(s, nnodes, make(MPI_GRAPH, nnodes, index, n_edge, edges), newcomm));
 }
 
 PLI_SHIM_API int MPI_Topo_test(MPI_Comm comm, int *status)
@@ -96,8 +107,7 @@ PLI_SHIM_API int MPI_Topo_test(MPI_Comm comm, int *status)
     return MPI_SUCCESS;
 }
 
-// *ours is NULL and the result MPI_SUCCESS: the native function is to be called.
-static int topo_of(MPI_Comm comm, int kind, struct shim_topo **ours, struct shim_span **span)
+int pli_shim_topo_of(MPI_Comm comm, int kind, struct shim_topo **ours, struct shim_span **span)
 {
     *span = pli_shim_span_find(comm);
     *ours = *span == NULL ? NULL : (*span)->topo;
@@ -112,7 +122,7 @@ static int topo_of(MPI_Comm comm, int kind, struct shim_topo **ours, struct shim
     PLI_SHIM_ENTER;                                                                                \
     struct shim_topo *t;                                                                           \
     struct shim_span *s;                                                                           \
-    int rc = topo_of(comm, kind, &t, &s);                                                          \
+    int rc = pli_shim_topo_of(comm, kind, &t, &s);                                                 \
     if (rc != MPI_SUCCESS || t == NULL) {                                                          \
         return rc != MPI_SUCCESS ? rc : (native);                                                  \
     }
@@ -296,5 +306,52 @@ PLI_SHIM_API int MPI_Graph_neighbors(MPI_Comm comm, int rank, int max, int neigh
     }
     int from = rank > 0 ? t->v[rank - 1] : 0, n = t->v[rank] - from;
     memcpy(neighbors, t->v + t->n + from, (size_t)(n < max ? n : max) * sizeof *neighbors);
+    return MPI_SUCCESS;
+}
+
+// Twice for each dimension: the one before and the one behind.
+static int cart_edges(const struct shim_span *s, struct shim_edges *e)
+{
+    const struct shim_topo *t = s->topo;
+    int *at = malloc(((size_t)t->n + 1) * sizeof *at);
+    if (at == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    coords_of(t, s->rank, at);
+    for (int i = 0; i < 2 * t->n; i++) {
+        int step = i % 2 == 0 ? -1 : 1;
+        at[i / 2] += step;
+        int rank = rank_at(t, at);
+        e->in[i] = e->out[i] = rank < 0 ? MPI_PROC_NULL : rank;
+        at[i / 2] -= step;
+    }
+    free(at);
+    return MPI_SUCCESS;
+}
+
+int pli_shim_topo_edges(const struct shim_span *s, struct shim_edges *e)
+{
+    const struct shim_topo *t = s->topo;
+    if (t == NULL) {
+        return pli_shim_fail(MPI_ERR_TOPOLOGY, no_topo);
+    }
+    int from = t->kind == MPI_GRAPH && s->rank > 0 ? t->v[s->rank - 1] : 0;
+    int n_graph = t->kind == MPI_GRAPH ? t->v[s->rank] - from : 0;
+    bool is_dist = t->kind == MPI_DIST_GRAPH;
+    *e = (struct shim_edges){ .is_cart = t->kind == MPI_CART };
+    e->n_in = e->is_cart ? 2 * t->n : is_dist ? t->n : n_graph;
+    e->n_out = is_dist ? t->n_two : e->n_in;
+    e->in = malloc(((size_t)e->n_in + (size_t)e->n_out + 1) * sizeof *e->in);
+    if (e->in == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    e->out = e->in + e->n_in;
+    if (e->is_cart) {
+        return cart_edges(s, e);
+    }
+    const int *in = is_dist ? t->v : t->v + t->n + from;
+    const int *out = is_dist ? t->v + t->n : in;
+    memcpy(e->in, in, (size_t)e->n_in * sizeof *in);
+    memcpy(e->out, out, (size_t)e->n_out * sizeof *out);
     return MPI_SUCCESS;
 }

@@ -3,13 +3,8 @@
 #include "agent/agent_wire.h"
 #include "shim/shim.h"
 #include "shim/shim_req.h"
+#include "shim/shim_task.h"
 #include <stdlib.h>
-
-static void progress(void)
-{
-    (void)pli_shim_link_poll();
-    pli_shim_msg_match_local();
-}
 
 // A request of ours is done: its status, and its end or rest.
 static int finish_request(struct shim_req *r, MPI_Request *request, MPI_Status *status)
@@ -59,7 +54,7 @@ static MPI_Comm comm_of(MPI_Request request)
 static bool is_native(MPI_Request request)
 {
     const struct shim_req *r = request == MPI_REQUEST_NULL ? NULL : pli_shim_req_find(request);
-    return r == NULL || r->native != MPI_REQUEST_NULL || r->may_local;
+    return r == NULL || r->kind == SHIM_COLL || r->native != MPI_REQUEST_NULL || r->may_local;
 }
 
 // The native function will do: none is ours and nothing of ours is under way.
@@ -90,10 +85,7 @@ PLI_SHIM_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
         if (is_over) {
             return is_ours ? pli_shim_end(comm, rc) : rc;
         }
-        if (pli_shim_link_poll()) {
-            pace.n_idle = 0;
-        }
-        pli_shim_msg_match_local();
+        pli_shim_req_progress(&pace);
         pli_shim_link_pause(&pace, is_native(*request));
     }
 }
@@ -106,7 +98,7 @@ PLI_SHIM_API int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     }
     MPI_Comm comm = comm_of(*request);
     bool is_ours = pli_shim_req_find(*request) != NULL, is_over = false, is_idle;
-    progress();
+    pli_shim_req_progress(NULL);
     int rc = test_one(request, &is_over, &is_idle, status);
     *flag = is_over;
     return is_ours ? pli_shim_end(comm, rc) : rc;
@@ -134,10 +126,7 @@ PLI_SHIM_API int MPI_Waitall(int n, MPI_Request request[], MPI_Status statuses[]
         while (!is_over) {
             rc = test_one(&request[i], &is_over, &is_idle, st);
             if (!is_over) {
-                if (pli_shim_link_poll()) {
-                    pace.n_idle = 0;
-                }
-                pli_shim_msg_match_local();
+                pli_shim_req_progress(&pace);
                 pli_shim_link_pause(&pace, is_native(request[i]));
             }
         }
@@ -172,7 +161,7 @@ PLI_SHIM_API int MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status
     if (is_plain(n, request)) {
         return PMPI_Testall(n, request, flag, statuses);
     }
-    progress();
+    pli_shim_req_progress(NULL);
     for (int i = 0; i < n; i++) {
         if (!peek(request[i])) {
             *flag = 0;
@@ -221,10 +210,7 @@ PLI_SHIM_API int MPI_Waitany(int n, MPI_Request request[], int *index, MPI_Statu
         if (is_over) {
             return rc;
         }
-        if (pli_shim_link_poll()) {
-            pace.n_idle = 0;
-        }
-        pli_shim_msg_match_local();
+        pli_shim_req_progress(&pace);
         pli_shim_link_pause(&pace, true);
     }
 }
@@ -237,7 +223,7 @@ PLI_SHIM_API int MPI_Testany(int n, MPI_Request request[], int *index, int *flag
     if (is_plain(n, request)) {
         return PMPI_Testany(n, request, index, flag, status);
     }
-    progress();
+    pli_shim_req_progress(NULL);
     int rc = any(n, request, index, &is_over, status);
     *flag = is_over;
     return rc;
@@ -277,10 +263,7 @@ PLI_SHIM_API int MPI_Waitsome(int n, MPI_Request request[], int *count, int indi
         if (*count != 0) {
             return pli_shim_end(MPI_COMM_WORLD, rc);
         }
-        if (pli_shim_link_poll()) {
-            pace.n_idle = 0;
-        }
-        pli_shim_msg_match_local();
+        pli_shim_req_progress(&pace);
         pli_shim_link_pause(&pace, true);
     }
 }
@@ -292,7 +275,7 @@ PLI_SHIM_API int MPI_Testsome(int n, MPI_Request request[], int *count, int indi
     if (is_plain(n, request)) {
         return PMPI_Testsome(n, request, count, indices, statuses);
     }
-    progress();
+    pli_shim_req_progress(NULL);
     return pli_shim_end(MPI_COMM_WORLD, some(n, request, count, indices, statuses));
 }
 
@@ -301,7 +284,7 @@ PLI_SHIM_API int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Stat
     PLI_SHIM_ENTER;
     struct shim_req *r = request == MPI_REQUEST_NULL ? NULL : pli_shim_req_find(request);
     if (pli_shim.is_on) {
-        progress();
+        pli_shim_req_progress(NULL);
     }
     if (r == NULL) {
         return PMPI_Request_get_status(request, flag, status);
@@ -340,6 +323,9 @@ PLI_SHIM_API int MPI_Request_free(MPI_Request *request)
 
 static int start(struct shim_req *r)
 {
+    if (r->kind == SHIM_COLL) {
+        return pli_shim_task_start(r);
+    }
     r->is_active = true;
     r->err = MPI_SUCCESS;
     pli_shim_req_empty(&r->status);
@@ -380,11 +366,15 @@ PLI_SHIM_API int MPI_Cancel(MPI_Request *request)
     if (!r->is_active) {
         return MPI_SUCCESS;
     }
+    if (r->kind == SHIM_COLL) {
+        return pli_shim_end(r->span->handle,
+                            pli_shim_fail(MPI_ERR_REQUEST, "a collective cannot be cancelled"));
+    }
     if (r->native != MPI_REQUEST_NULL) {
         return PMPI_Cancel(&r->native);
     }
     if (r->kind == SHIM_RECV) {
-        progress();
+        pli_shim_req_progress(NULL);
         if (r->is_posted && pli_shim_msg_unpost(r)) {
             (void)PMPI_Status_set_cancelled(&r->status, 1);
             pli_shim_req_done(r, MPI_SUCCESS);

@@ -35,7 +35,8 @@ enum pli_impi_feature { // of X_PLIANT
     PLI_IMPI_HAS_TOKEN =
         1, // a host that connects says the token of the called client behind its index
     PLI_IMPI_HAS_LONG8 = 2, // a long has 8 bytes and not the 4 of external32
-    PLI_IMPI_HAS_LATER = 4, // nonblocking and neighborhood collectives, groups without the parent
+    // 4 was HAS_LATER with other tags
+    PLI_IMPI_HAS_LATER = 8, // nonblocking and neighborhood collectives, groups without the parent
 };
 
 enum {

@@ -211,7 +211,9 @@ void pli_ckpt_finish(struct pli_job *job)
         end_move();
         return;
     }
-    pli_launcher.ckpt->go_ns = pli_clock_ns();
+    if (!pli_launcher.ckpt->has_copies) { // else that was before their copies were written
+        pli_launcher.ckpt->go_ns = pli_clock_ns();
+    }
     if (pli_launcher.ckpt->error == 0 && !pli_launcher.ckpt->is_again) {
         pli_ckpt_go(PLI_CKPT_COMMITTING);
         if (pli_helper_fork(&pli_launcher.ckpt->commit, pli_ckpt_commit,
@@ -245,8 +247,9 @@ void pli_ckpt_end(void)
     if (pli_launcher.ckpt->job == NULL || pli_launcher.ckpt->state == PLI_CKPT_IDLE) {
         return;
     }
-    while (pli_launcher.ckpt->state == PLI_CKPT_COMMITTING &&
-           pli_launcher.ckpt->commit.pid > 0) { // all ranks are written: it gets its name
+    // All ranks or their copies are written, or can be: it gets its name.
+    while ((pli_launcher.ckpt->state == PLI_CKPT_WRITING && !pli_ckpt_ranks_are_written()) ||
+           (pli_launcher.ckpt->state == PLI_CKPT_COMMITTING && pli_launcher.ckpt->commit.pid > 0)) {
         pli_loop_once(true);
     }
     if (pli_launcher.ckpt->state != PLI_CKPT_IDLE) {

@@ -30,6 +30,7 @@ const struct pli_ckpt_hooks pli_ckpt_hook_table = {
     .end = pli_ckpt_end,
     .restart = pli_auto_restart_run,
     .frozen = pli_ckpt_frozen,
+    .copied = pli_ckpt_copied,
     .drained = pli_ckpt_drained,
     .save = pli_ckpt_save,
     .hung_up = pli_ckpt_hung_up,

@@ -23,9 +23,13 @@ static const bool may_go[PLI_CKPT_N_PHASE][PLI_CKPT_N_PHASE] = {
     [PLI_CKPT_DRAINING] = { [PLI_CKPT_DUMPING] = true, [PLI_CKPT_RESUMING] = true },
     [PLI_CKPT_DUMPING] = { [PLI_CKPT_MOVING] = true, [PLI_CKPT_RESUMING] = true },
     [PLI_CKPT_MOVING] = { [PLI_CKPT_RESUMING] = true },
-    [PLI_CKPT_RESUMING] = { [PLI_CKPT_COMMITTING] = true,
+    [PLI_CKPT_RESUMING] = { [PLI_CKPT_WRITING] = true,
+                            [PLI_CKPT_COMMITTING] = true,
                             [PLI_CKPT_WAITING] = true,
                             [PLI_CKPT_IDLE] = true },
+    [PLI_CKPT_WRITING] = { [PLI_CKPT_COMMITTING] = true,
+                           [PLI_CKPT_WAITING] = true,
+                           [PLI_CKPT_IDLE] = true },
     [PLI_CKPT_COMMITTING] = { [PLI_CKPT_IDLE] = true },
 };
 static const struct {
@@ -38,6 +42,7 @@ static const struct {
     [PLI_CKPT_DUMPING] = { "writing images", "mpiexec_ckpt_dumping" },
     [PLI_CKPT_MOVING] = { "another host takes the ranks", "mpiexec_ckpt_moving" },
     [PLI_CKPT_RESUMING] = { "resuming the ranks", "mpiexec_ckpt_resuming" },
+    [PLI_CKPT_WRITING] = { "writing images of copies; the ranks go on", "mpiexec_ckpt_writing" },
     [PLI_CKPT_COMMITTING] = { "writing the manifest", "mpiexec_ckpt_committing" },
 };
 

@@ -13,6 +13,7 @@ enum pli_ckpt_phase {
     PLI_CKPT_DUMPING,
     PLI_CKPT_MOVING, // in mpiexec: another host takes the ranks of one
     PLI_CKPT_RESUMING,
+    PLI_CKPT_WRITING, // copies of the ranks are written, which go on
     PLI_CKPT_COMMITTING,
     PLI_CKPT_N_PHASE
 };

@@ -8,6 +8,7 @@
 #include "ckpt/freeze_wire.h"
 #include "launcher/base/output.h"
 #include "launcher/base/say.h"
+#include "launcher/ckpt/ckpt_copy.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_node.h"
 #include "launcher/base/launcher.h"
@@ -42,6 +43,8 @@ enum {
 
 static void check_stopped(void);
 static void start_dumps(void);
+static void write_copies(void);
+static void check_dumped(void);
 
 const char *pli_ckpt_obstacle(const struct pli_job *job)
 {
@@ -114,6 +117,33 @@ static bool are_all(enum stage stage)
     return is_all;
 }
 
+static bool may_copy(void)
+{
+    const struct pli_ckpt_state *c = pli_launcher.ckpt;
+    return !c->is_move && !c->is_copy_bad && !c->has_net && c->plan.temp[0] != '\0' &&
+           pli_ckpt_copy_is_wanted(c->job);
+}
+
+static void end_copies(void)
+{
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
+        pli_ckpt_copy_end(&rank_of(t)->copy);
+    }
+}
+
+// Whether all that take part have a copy. A rank alone is not enough: all would stand still for it.
+static bool are_copied(void)
+{
+    bool is_all = pli_launcher.ckpt->n_rank > 0;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
+        const struct pli_ckpt_rank *r = rank_of(t);
+        is_all = is_all && (!r->is_wanted || r->copy.pid != 0);
+    }
+    return is_all;
+}
+
 void pli_ckpt_ranks_stop(void)
 {
     struct pli_node_header *h = pli_launcher.ckpt->job->node.header;
@@ -124,6 +154,8 @@ void pli_ckpt_ranks_stop(void)
     pli_launcher.ckpt->stop_ns = pli_clock_ns();
     pli_ckpt_go(PLI_CKPT_STOPPING);
     pli_ckpt_count();
+    pli_launcher.ckpt->has_copies = false;
+    atomic_store(&h->freeze_copy, may_copy());
     atomic_store(&h->freeze, ++pli_launcher.ckpt->job->round);
     for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
          t = pli_job_next(pli_launcher.ckpt->job, t)) {
@@ -131,6 +163,7 @@ void pli_ckpt_ranks_stop(void)
         *r = (struct pli_ckpt_rank){ .dump = { .watch = { .fd = -1 }, .report = -1 },
                                      .pages = { .watch = { .fd = -1 }, .report = -1 },
                                      .task = t,
+                                     .copy = PLI_CKPT_COPY_NONE,
                                      .resume_fd = -1,
                                      .is_wanted = !t->is_over && !t->is_exited };
         if (r->is_wanted) {
@@ -157,8 +190,27 @@ static bool is_dumping(void)
 
 void pli_ckpt_all_back(struct pli_job *job)
 {
-    if (pli_launcher.ckpt->state == PLI_CKPT_RESUMING) {
-        pli_launcher.ckpt->role->resumed(job);
+    if (pli_launcher.ckpt->state != PLI_CKPT_RESUMING) {
+        return;
+    }
+    if (pli_launcher.ckpt->has_copies && pli_launcher.ckpt->error == 0) {
+        write_copies();
+        return;
+    }
+    if (pli_launcher.ckpt->ranks != NULL) {
+        end_copies();
+    }
+    pli_launcher.ckpt->has_copies = false;
+    pli_launcher.ckpt->role->resumed(job);
+}
+
+// What is left to do when the images of copies could not be started or written, or are.
+static void go_on(void)
+{
+    if (pli_launcher.ckpt->state == PLI_CKPT_WRITING) {
+        check_dumped();
+    } else {
+        pli_ckpt_ranks_resume();
     }
 }
 
@@ -211,17 +263,41 @@ static void deadline_fire(struct pli_timer *t)
     pli_ckpt_ranks_resume();
 }
 
+// The copies are written, or one cannot be: then the ranks stand still for the next attempt.
+static void finish_copies(void)
+{
+    struct pli_ckpt_state *c = pli_launcher.ckpt;
+    end_copies();
+    if (c->error != 0 && !pli_supervisor_is_ending()) {
+        pli_say("checkpoint %u: %s; the ranks stand still for another attempt", c->plan.number,
+                c->why);
+        pli_ckpt_clear();
+        c->is_copy_bad = c->is_again = true;
+    }
+    c->role->resumed(c->job);
+}
+
 static void check_dumped(void)
 {
-    bool is_all = pli_launcher.ckpt->is_node_done || pli_launcher.ckpt->error != 0;
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
+    struct pli_ckpt_state *c = pli_launcher.ckpt;
+    bool is_all = true, is_writing = c->state == PLI_CKPT_WRITING;
+    for (struct pli_proc_task *t = pli_job_next(c->job, NULL); t != NULL;
+         t = pli_job_next(c->job, t)) {
         const struct pli_ckpt_rank *r = rank_of(t);
-        is_all = is_all && (!r->is_wanted || r->is_dumped || pli_launcher.ckpt->error != 0);
+        is_all = is_all && (!r->is_wanted || r->is_dumped);
     }
-    if (is_all) {
+    if (is_writing && !is_dumping() && (is_all || c->error != 0)) {
+        finish_copies();
+    } else if (!is_writing && (c->error != 0 || (c->is_node_done && (is_all || c->has_copies)))) {
         pli_ckpt_ranks_resume();
     }
+}
+
+static void write_copies(void)
+{
+    pli_launcher.ckpt->go_ns = pli_clock_ns();
+    pli_ckpt_go(PLI_CKPT_WRITING);
+    start_dumps();
 }
 
 static void node_done(struct pli_helper *h, bool is_good)
@@ -242,6 +318,12 @@ static void images_of(const struct pli_ckpt_rank *r, char *to, size_t cap)
     snprintf(to, cap, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->task->first);
 }
 
+// The number by which a rank knows itself.
+static uint32_t number_of(const struct pli_ckpt_rank *r)
+{
+    return (uint32_t)atomic_load(&pli_launcher.ckpt->job->node.rows[r->task->first].pid);
+}
+
 // Neither CRIU works on a rank any more, nor what takes its memory.
 static void rank_done(struct pli_ckpt_rank *r)
 {
@@ -250,6 +332,14 @@ static void rank_done(struct pli_ckpt_rank *r)
         return;
     }
     images_of(r, dir, sizeof dir);
+    uint32_t copy = (uint32_t)r->copy.number;
+    if (r->copy.pid != 0) {
+        pli_ckpt_copy_end(&r->copy);
+        if (!r->is_failed && !pli_ckpt_copy_rename(dir, copy, number_of(r), why, sizeof why)) {
+            pli_ckpt_fail(EIO, "rank %u could not be written: %s", r->task->rank, why);
+            r->is_failed = true;
+        }
+    }
     if (!r->is_failed && !pli_ckpt_verify(dir, why)) {
         pli_ckpt_fail(EIO, "rank %u could not be restored from what was written: %s", r->task->rank,
                       why);
@@ -321,6 +411,8 @@ static int start_pages(struct pli_ckpt_rank *r, const char *dir)
     }
     p = (struct pli_page_server_plan){ .fd = fds[0],
                                        .other = fds[1],
+                                       .copy = (uint32_t)r->copy.number,
+                                       .original = number_of(r),
                                        .has_base = link_base(r, dir) };
     snprintf(p.dir, sizeof p.dir, "%.*s", PATH_MAX - 1, dir);
     bool is_good = pli_helper_fork(&r->pages, pli_page_server_run, &p);
@@ -338,10 +430,11 @@ static bool dump(struct pli_ckpt_rank *r)
 {
     char dir[PATH_MAX + 32];
     images_of(r, dir, sizeof dir);
+    bool is_copy = r->copy.pid != 0;
     // The number by which the process knows itself: CRIU is in the same PID namespace.
-    struct pli_criu_dump_plan d = { .number = atomic_load(
-                                        &pli_launcher.ckpt->job->node.rows[r->task->first].pid),
+    struct pli_criu_dump_plan d = { .number = is_copy ? (uint32_t)r->copy.number : number_of(r),
                                     .dir = dir,
+                                    .is_last = is_copy,
                                     .page_fd = -1 };
     if (mkdir(dir, 0700) != 0) {
         return false;
@@ -368,12 +461,12 @@ static void start_dumps(void)
     for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
          t != NULL && n_free > 0; t = pli_job_next(pli_launcher.ckpt->job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
-        if (!r->is_wanted || r->is_dumped || r->dump.pid > 0 || r->pages.pid > 0) {
+        if (!r->is_wanted || r->is_dumped || r->is_failed || r->dump.pid > 0 || r->pages.pid > 0) {
             continue;
         }
         if (!dump(r)) {
             pli_ckpt_fail(errno, "CRIU cannot be started, or its directory not be made");
-            pli_ckpt_ranks_resume();
+            go_on();
             return;
         }
         r->dump.done = dump_done;
@@ -408,14 +501,15 @@ static struct pli_manifest_task *list_ranks(const struct pli_job *job, uint32_t 
          t = pli_job_next(job, t)) {
         const struct pli_ckpt_rank *r = rank_of(t);
         if (r->is_wanted) {
-            all[(*n_out)++] =
-                (struct pli_manifest_task){ t->first,
-                                            (int32_t)atomic_load(&job->node.rows[t->first].pid),
-                                            input_of(t->pid),
-                                            inode_of(t->out.watch.fd),
-                                            inode_of(t->err.watch.fd),
-                                            inode_of(r->resume_fd),
-                                            job->here };
+            all[(*n_out)++] = (struct pli_manifest_task){
+                t->first,
+                (int32_t)atomic_load(&job->node.rows[t->first].pid),
+                input_of(t->pid),
+                inode_of(t->out.watch.fd),
+                inode_of(t->err.watch.fd),
+                inode_of(pli_launcher.ckpt->has_copies ? r->copy.resume_fd : r->resume_fd),
+                job->here
+            };
         }
     }
     return all;
@@ -475,6 +569,10 @@ static void start_writing(void)
     }
     pli_ckpt_go(PLI_CKPT_DUMPING);
     pli_launcher.ckpt->deadline.at = 0;
+    pli_launcher.ckpt->has_copies = are_copied();
+    if (!pli_launcher.ckpt->has_copies) {
+        end_copies();
+    }
     if (pli_launcher.ckpt->plan.temp[0] == '\0') { // others are moved: mine only wait
         pli_ckpt_ranks_resume();
         return;
@@ -495,7 +593,9 @@ static void start_writing(void)
     pli_launcher.ckpt->node.done = node_done;
     pli_helper_watch(&pli_launcher.ckpt->node);
     pli_loop_timer(&pli_launcher.ckpt->show, (uint64_t)SHOW_MS * PLI_MS);
-    start_dumps();
+    if (!pli_launcher.ckpt->has_copies) { // else when the ranks have resumed
+        start_dumps();
+    }
 }
 
 static void check_stopped(void)
@@ -575,6 +675,19 @@ void pli_ckpt_frozen(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int
     pli_ckpt_ranks_resume();
 }
 
+void pli_ckpt_copied(struct pli_proc_task *t, pid_t pid, int number, int resume_fd)
+{
+    struct pli_ckpt_rank *r = rank_of(t);
+    struct pli_ckpt_copy copy;
+    pli_ckpt_copy_begin(&copy, pid, number, resume_fd);
+    if (r != NULL && r->is_wanted && r->resume_fd >= 0 && r->copy.pid == 0 && number > 0 &&
+        copy.pidfd >= 0 && resume_fd >= 0 && pli_launcher.ckpt->state == PLI_CKPT_STOPPING) {
+        r->copy = copy;
+    } else {
+        pli_ckpt_copy_end(&copy); // it comes too late, or is no good copy
+    }
+}
+
 void pli_ckpt_hung_up(struct pli_proc_task *t)
 {
     struct pli_ckpt_rank *r = rank_of(t);
@@ -624,7 +737,8 @@ static void show_fire(struct pli_timer *t)
         pli_output_progress("checkpoint %u: the ranks go on; the images are checked and put on the "
                             "disk",
                             pli_launcher.ckpt->plan.number);
-    } else if (pli_launcher.ckpt->state == PLI_CKPT_DUMPING) {
+    } else if (pli_launcher.ckpt->state == PLI_CKPT_DUMPING ||
+               pli_launcher.ckpt->state == PLI_CKPT_WRITING) {
         for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
              k = pli_job_next(pli_launcher.ckpt->job, k)) {
             n += rank_of(k)->is_dumped;
@@ -653,6 +767,11 @@ bool pli_ckpt_ranks_open(struct pli_job *job)
     return pli_launcher.ckpt->ranks != NULL && pli_ckpt_resume_open(job, pli_ckpt_all_back);
 }
 
+bool pli_ckpt_ranks_are_written(void)
+{
+    return !is_dumping();
+}
+
 void pli_ckpt_ranks_drop(void)
 {
     for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
@@ -660,6 +779,7 @@ void pli_ckpt_ranks_drop(void)
          t = pli_job_next(pli_launcher.ckpt->job, t)) {
         pli_helper_kill(&rank_of(t)->dump);
         pli_helper_kill(&rank_of(t)->pages);
+        pli_ckpt_copy_end(&rank_of(t)->copy);
     }
     pli_helper_kill(&pli_launcher.ckpt->node);
 }

@@ -5,6 +5,7 @@
 #define PLI_LAUNCHER_CKPT_RANKS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct pli_ctl_msg;
 struct pli_job;
@@ -19,7 +20,8 @@ void pli_ckpt_ranks_leave(void);
 void pli_ckpt_ranks_resume(void);
 // Those that were to resume have.
 void pli_ckpt_all_back(struct pli_job *job);
-void pli_ckpt_ranks_drop(void); // the job is over: what is being written is of no use
+bool pli_ckpt_ranks_are_written(void); // neither CRIU nor a helper is at work on one
+void pli_ckpt_ranks_drop(void);        // the job is over: what is being written is of no use
 
 // Why no checkpoint of this job can be made, NULL: it can; and whether now.
 const char *pli_ckpt_obstacle(const struct pli_job *job);
@@ -28,6 +30,9 @@ bool pli_ckpt_is_ready(const struct pli_job *job);
 // From ranks: it stands still, or says why not (resume_fd is -1 then); nothing is on its way to it
 // any more; its control socket is closed; its process has ended.
 void pli_ckpt_frozen(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int resume_fd);
+// Its copy, which is process `pid` here and knows itself as `number`, is ready; number 0: it is no
+// good copy, and ends.
+void pli_ckpt_copied(struct pli_proc_task *t, pid_t pid, int number, int resume_fd);
 void pli_ckpt_drained(struct pli_proc_task *t);
 void pli_ckpt_hung_up(struct pli_proc_task *t);
 void pli_ckpt_gone(struct pli_proc_task *t);

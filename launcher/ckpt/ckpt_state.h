@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct pli_ckpt_move_ops;
 struct pli_ckpt_role;
@@ -22,11 +23,25 @@ struct pli_job;
 struct pli_manifest_task;
 struct pli_proc_task;
 
+// ckpt_copy.c: the copy of a rank.
+struct pli_ckpt_copy {
+    pid_t pid;     // here, 0: there is none
+    int number;    // as which it knows itself
+    int pidfd;     // -1: none
+    int resume_fd; // its resume pipe; it ends when that is closed
+};
+
+#define PLI_CKPT_COPY_NONE                                                                         \
+    {                                                                                              \
+        .pidfd = -1, .resume_fd = -1                                                               \
+    }
+
 // ckpt_ranks.c: one rank in a checkpoint.
 struct pli_ckpt_rank {
     struct pli_helper dump;  // first
     struct pli_helper pages; // takes its memory from CRIU, where hashes of it are kept
     struct pli_proc_task *task;
+    struct pli_ckpt_copy copy;
     int resume_fd;   // the pipe by which it is told to resume, -1: it does not stand still
     bool is_wanted;  // takes part
     bool is_drained; // nothing is on its way to it; where there is a network
@@ -141,9 +156,11 @@ struct pli_ckpt_state {
     struct pli_ckpt_rank *ranks; // by pli_job_slot
     struct pli_helper node;
     bool is_node_done;
-    bool has_net;    // ranks may be connected
-    bool is_leaving; // they were told so
-    bool may_call;   // in a daemon: mpiexec wants the ranks to resume
+    bool has_copies;  // the ranks resume before they are written: their copies are
+    bool is_copy_bad; // a copy could not be written: none are made any more
+    bool has_net;     // ranks may be connected
+    bool is_leaving;  // they were told so
+    bool may_call;    // in a daemon: mpiexec wants the ranks to resume
     struct pli_timer deadline, show;
 
     struct pli_ckpt_head head;

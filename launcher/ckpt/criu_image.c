@@ -199,6 +199,12 @@ static void put_number(FILE *to, uint64_t value)
     fputc((int)value, to);
 }
 
+void pli_criu_image_put_number(FILE *to, uint32_t number, uint64_t value)
+{
+    put_number(to, (uint64_t)number << 3 | NUMBER);
+    put_number(to, value);
+}
+
 void pli_criu_image_put(FILE *to, uint32_t number, const void *data, size_t len)
 {
     put_number(to, (uint64_t)number << 3 | STRING);

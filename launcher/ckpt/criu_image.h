@@ -62,7 +62,8 @@ void pli_criu_image_remap(struct pli_criu_bytes record, struct pli_criu_remap *o
 // Whether a file had no name any more: what has its name now is another one.
 bool pli_criu_image_is_remapped(struct pli_criu_bytes remaps, uint32_t file);
 
-// Write a field that is a string or another record.
+// Write a field that is a number, or a string or another record.
+void pli_criu_image_put_number(FILE *to, uint32_t number, uint64_t value);
 void pli_criu_image_put(FILE *to, uint32_t number, const void *data, size_t len);
 
 #endif

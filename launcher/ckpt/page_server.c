@@ -140,7 +140,11 @@ static bool begin_memory(struct memory *m, uint64_t target)
         errno = EPROTO;
         return false;
     }
-    snprintf(id, sizeof id, "%s%" PRIu64, type == TYPE_SHARED ? "shmem-" : "", target >> TYPE_BITS);
+    uint64_t number = target >> TYPE_BITS;
+    if (type == TYPE_PROCESS && number == m->plan->copy) {
+        number = m->plan->original;
+    }
+    snprintf(id, sizeof id, "%s%" PRIu64, type == TYPE_SHARED ? "shmem-" : "", number);
     snprintf(name, sizeof name, "pagehash-%s", id);
     snprintf(path, sizeof path, "%s/parent/%s", m->plan->dir, name);
     m->base = (struct pli_page_hashes){ .page = m->page };

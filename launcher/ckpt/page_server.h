@@ -6,12 +6,15 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pli_page_server_plan {
     int fd;             // our end of the connection
     int other;          // CRIU's end, which is closed here
     char dir[PATH_MAX]; // the images of the process
-    bool has_base;      // dir/parent leads to those of the earlier checkpoint
+    // of a copy that is dumped: its number, and that of the process it stands for; else 0
+    uint32_t copy, original;
+    bool has_base; // dir/parent leads to those of the earlier checkpoint
 };
 
 // Runs in a helper, with a struct pli_page_server_plan, until CRIU has sent all (see helper.h).

@@ -94,23 +94,24 @@ struct pli_options {
     double timeout;     // seconds; 0: none
     double grace;       // seconds between asking to end and killing; below 0: by occasion
     const char *bind, *map;
-    uint32_t elastic_min, elastic_max;    // ranks the job may have; max 0: as many as it began with
-    bool is_resize_error;                 // a resize is told by MPI_WORLD_RESIZED
-    const char *ckpt_dir;                 // where checkpoints go; NULL: none are made
-    double ckpt_interval;                 // seconds from one to the next, 0: only on request
-    uint32_t ckpt_keep;                   // how many are kept
-    uint32_t ckpt_increments;             // how many incremental ones follow a full one
-    const char *ckpt_mark;                // on several hosts: by which daemons know the directory
-    uint64_t restart_sum;                 // and the checkpoint
-    bool is_state;                        // of what programs register, not of processes
-    bool takes_foreign;                   // programs of another MPI are started as they are
-    enum pli_abi abi;                     // whose programs run on this MPI
-    bool is_movable;                      // every process has a memory of its own, and can be moved
-    bool takes_moved;                     // in a daemon: its ranks come from another host
-    bool is_joining;                      // in a daemon: its host was not there at the start
-    bool is_in_place;                     // restored ranks get no numbers of their own
-    const char *restart;                  // a checkpoint to go on from, or a directory of them
-    uint32_t max_restarts;                // in a row without a new checkpoint
+    uint32_t elastic_min, elastic_max; // ranks the job may have; max 0: as many as it began with
+    bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED
+    const char *ckpt_dir;              // where checkpoints go; NULL: none are made
+    double ckpt_interval;              // seconds from one to the next, 0: only on request
+    uint32_t ckpt_keep;                // how many are kept
+    uint32_t ckpt_increments;          // how many incremental ones follow a full one
+    bool is_standstill;    // ranks stand still until their images are written, and are not copied
+    const char *ckpt_mark; // on several hosts: by which daemons know the directory
+    uint64_t restart_sum;  // and the checkpoint
+    bool is_state;         // of what programs register, not of processes
+    bool takes_foreign;    // programs of another MPI are started as they are
+    enum pli_abi abi;      // whose programs run on this MPI
+    bool is_movable;       // every process has a memory of its own, and can be moved
+    bool takes_moved;      // in a daemon: its ranks come from another host
+    bool is_joining;       // in a daemon: its host was not there at the start
+    bool is_in_place;      // restored ranks get no numbers of their own
+    const char *restart;   // a checkpoint to go on from, or a directory of them
+    uint32_t max_restarts; // in a row without a new checkpoint
     struct pli_auto_restart auto_restart; // what this mpiexec was told by the one before it
     const char *singleton;                // the program runs already: how to find it
     uint32_t per_host;                    // ranks on each host, 0: by slots

@@ -164,6 +164,12 @@ static const char *judge(const struct pli_trace_slot *s)
             return "a call site in it names no MPI function or no file";
         }
     }
+    for (uint32_t i = 0; i < PLI_TRACE_N_SAMPLED; i++) {
+        const struct pli_trace_sampled *q = &s->sampled[i];
+        if (q->n > 0 && (q->site >= PLI_TRACE_N_SITE || s->sites[q->site].n == 0)) {
+            return "calls that were sampled in it have no call site";
+        }
+    }
     return "";
 }
 
@@ -331,6 +337,9 @@ bool pli_trace_memory_pack(uint32_t i, struct pli_pack *p, char *why, unsigned l
         snprintf(why, cap, "what process %u recorded makes no sense (%s), and is left out", s->pid,
                  wrong);
         is_good = false;
+    }
+    for (uint32_t k = 0; is_good && k < PLI_TRACE_N_SAMPLED; k++) {
+        pli_trace_add_sampled(s, &s->sampled[k]);
     }
     if (is_good) {
         pack_slot(s, h, p);

@@ -224,6 +224,10 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         pli_launcher.ckpt_hooks->frozen(t, msg, take(&own[0]));
         return;
     }
+    if (is_mine && msg->kind == PLI_CTL_COPIED) {
+        pli_launcher.ckpt_hooks->copied(t, pid, msg->code, take(&own[0]));
+        return;
+    }
     if (is_mine && msg->kind == PLI_CTL_DRAINED) {
         pli_launcher.ckpt_hooks->drained(t);
     }

@@ -157,6 +157,7 @@ static void poll_deadlock(void)
                   (int)pli_conf.poll_deadlock);
     pli_job_status_print(&pli_launcher.job->node, pli_deadlock_is_row_over, pli_launcher.job,
                          pli_say_plain);
+    explain_missing(pli_launcher.job);
     if (is_abort) {
         pli_say("the job is ended with exit status %d, as --on-poll-deadlock=abort asks.",
                 STATUS_DEADLOCK);

@@ -4,6 +4,7 @@
 
 #include "launcher/base/launcher.h"
 #include "launcher/base/say.h"
+#include "launcher/job/environment.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/gdb_relay.h"
 
@@ -86,20 +87,49 @@ static bool *choose(const struct pli_job *job)
     return is_chosen;
 }
 
-// gdb -q --args PROGRAM ARGUMENT...
-static char **make_argv(const struct pli_app *app)
+// The value in quotes that a shell takes away again.
+static char *quote(const char *value)
 {
-    size_t n = 0;
+    char *text = pli_say_need(malloc(strlen(value) * 4 + 3)), *to = text;
+    *to++ = '\'';
+    for (; *value != '\0'; value++) {
+        to = *value == '\'' ? stpcpy(to, "'\\''") : (*to = *value, to + 1);
+    }
+    strcpy(to, "'");
+    return text;
+}
+
+// gdb -q --args PROGRAM ARGUMENT...; libraries to be loaded first are for the program, not for gdb
+// and the shell that it starts the program with.
+static void make_command(struct pli_gdb_rank *g, const struct pli_app *app)
+{
+    size_t n = 0, at = 0, n_env = 0;
     while (app->argv[n] != NULL) {
         n++;
     }
-    char **argv = pli_say_need(calloc(n + 4, sizeof *argv));
-    argv[0] = (char *)"gdb";
-    argv[1] = (char *)"-q";
-    argv[2] = (char *)"--args";
-    memcpy(argv + 3, app->argv, n * sizeof *argv);
-    argv[3] = app->path;
-    return argv;
+    while (app->env[n_env] != NULL) {
+        n_env++;
+    }
+    g->argv = pli_say_need(calloc(n + 6, sizeof *g->argv));
+    g->argv[at++] = (char *)"gdb";
+    g->argv[at++] = (char *)"-q";
+    const char *preload = pli_environment_get(app, "LD_PRELOAD");
+    if (preload != NULL) {
+        char *quoted = quote(preload);
+        int length = asprintf(&g->wrapper, "set exec-wrapper env LD_PRELOAD=%s", quoted);
+        free(quoted);
+        g->argv[at++] = (char *)"-iex";
+        g->argv[at++] = pli_say_need(length >= 0 ? g->wrapper : NULL);
+    }
+    g->argv[at++] = (char *)"--args";
+    memcpy(g->argv + at, app->argv, n * sizeof *g->argv);
+    g->argv[at] = app->path;
+    g->env = pli_say_need(calloc(n_env + 1, sizeof *g->env));
+    for (size_t i = 0, to = 0; i < n_env; i++) {
+        if (strncmp(app->env[i], "LD_PRELOAD=", strlen("LD_PRELOAD=")) != 0) {
+            g->env[to++] = app->env[i];
+        }
+    }
 }
 
 void pli_gdb_ranks_plan(struct pli_job *job)
@@ -199,7 +229,7 @@ bool pli_gdb_ranks_open(const struct pli_job *job)
     for (uint32_t i = 0; i < job->n_task; i++) { // programs are found by now
         struct pli_gdb_rank *g = job->tasks[i].gdb;
         if (g != NULL) {
-            g->argv = make_argv(job->tasks[i].app);
+            make_command(g, job->tasks[i].app);
         }
     }
     struct pli_gdb_link *links = pli_say_need(calloc(self->n, sizeof *links));
@@ -233,6 +263,8 @@ void pli_gdb_ranks_close(void)
             close(self->ranks[i].terminal);
         }
         free(self->ranks[i].argv);
+        free(self->ranks[i].env);
+        free(self->ranks[i].wrapper);
     }
     if (self->relay > 0) {
         kill(self->relay, SIGTERM);

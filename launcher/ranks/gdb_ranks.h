@@ -12,7 +12,8 @@ struct pli_job;
 // One rank under gdb; the child between vfork and exec reads it.
 struct pli_gdb_rank {
     char tty[64];
-    char *path, **argv;
+    char *path, **argv, **env;
+    char *wrapper; // the argument that loads libraries into the program, NULL: there are none
     uint32_t rank;
     int terminal; // our side of the tty
 };

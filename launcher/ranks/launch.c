@@ -166,7 +166,7 @@ static _Noreturn void child(struct start *s)
     }
     sigprocmask(SIG_SETMASK, &self->user_mask, NULL);
     if (gdb != NULL) {
-        execve(gdb->path, gdb->argv, app->env);
+        execve(gdb->path, gdb->argv, gdb->env);
         child_fail(s, "cannot run gdb");
     }
     execve(app->path, app->argv, app->env);
@@ -204,8 +204,10 @@ static void label_of(const struct pli_job *job, const struct pli_proc_task *task
     }
     uint32_t rank = pli_task_rank(task);
     snprintf(who, sizeof who, task->n > 1 ? "%u-%u" : "%u", rank, rank + task->n - 1);
+    const char *no_color = getenv("NO_COLOR"); // an empty one does not count, as everywhere
+    bool may_color = no_color == NULL || no_color[0] == '\0';
     bool is_color = job->opt.color == PLI_WHEN_ALWAYS ||
-                    (job->opt.color == PLI_WHEN_AUTO && sink->is_tty && getenv("NO_COLOR") == NULL);
+                    (job->opt.color == PLI_WHEN_AUTO && sink->is_tty && may_color);
     if (is_color) {
         snprintf(to, cap, "\033[3%um[%s]\033[0m ", 1 + rank % 6, who);
     } else {

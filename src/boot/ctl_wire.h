@@ -28,7 +28,10 @@ enum pli_ctl_kind {
         16, // carries my resume pipe; the end of this socket follows. Or why not: code, text
     PLI_CTL_BACK = 17,    // over a new socket: I am `row`, and back
     PLI_CTL_DRAINED = 19, // nothing is on its way to me any more that I know of
-    PLI_CTL_SAVE = 18,    // make a checkpoint; the node memory says how it went
+    // I am a copy of the process `row`, which is to be dumped in its stead, and know myself as
+    // process `code`; carries my resume pipe. Without it and with `code` 0: I am none after all
+    PLI_CTL_COPIED = 20,
+    PLI_CTL_SAVE = 18, // make a checkpoint; the node memory says how it went
 };
 
 struct pli_ctl_msg {

@@ -27,9 +27,8 @@ void pli_node_lock_init(void *owner)
     pthread_mutexattr_destroy(&a);
 }
 
-void pli_node_lock_take(void *owner)
+static void check(void *owner, int error)
 {
-    int error = pthread_mutex_lock(owner);
     if (error == EOWNERDEAD) {
         error = pthread_mutex_consistent(owner);
     }
@@ -37,6 +36,21 @@ void pli_node_lock_take(void *owner)
         pli_log(PLI_ERROR, "a table of the job cannot be locked: %s", strerror(error));
         abort();
     }
+}
+
+void pli_node_lock_take(void *owner)
+{
+    check(owner, pthread_mutex_lock(owner));
+}
+
+bool pli_node_lock_try(void *owner)
+{
+    int error = pthread_mutex_trylock(owner);
+    if (error == EBUSY) {
+        return false;
+    }
+    check(owner, error);
+    return true;
 }
 
 void pli_node_lock_drop(void *owner)

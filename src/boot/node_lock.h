@@ -5,11 +5,14 @@
 #ifndef PLI_BOOT_NODE_LOCK_H
 #define PLI_BOOT_NODE_LOCK_H
 
+#include <stdbool.h>
+
 enum { PLI_NODE_LOCK_SIZE = 48 }; // bytes of the lock in the table, aligned to 8
 
 // Before others map the memory.
 void pli_node_lock_init(void *owner);
 void pli_node_lock_take(void *owner);
+bool pli_node_lock_try(void *owner); // false: another has it
 void pli_node_lock_drop(void *owner);
 
 #endif

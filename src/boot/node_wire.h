@@ -97,6 +97,8 @@ struct pli_node_header {
     uint64_t failures;         // offset of the table
     _Atomic uint32_t n_room;   // of the n_file: how many every process of this host has mapped
     _Atomic uint32_t question; // the launcher's last: have you looked, and found nothing?
+    // not 0: processes that stand still are to be copied, and the copies dumped
+    _Atomic uint32_t freeze_copy;
 };
 _Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its page");
 

@@ -6,6 +6,9 @@
 
 #include "boot/node.h"
 
+// The name of a process's progress thread, which is none of those that wait.
+#define PLI_WAIT_PROGRESS_THREAD "mpi-progress"
+
 enum {
     PLI_THREAD_AT = 72 * 1024, // in the memory of a lane
     PLI_THREAD_N = 32,         // threads that sleep at one lane; more are counted and not described

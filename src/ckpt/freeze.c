@@ -13,8 +13,10 @@
 #include "boot/boot.h"
 #include "boot/ctl.h"
 #include "base/fdpass.h"
+#include "ckpt/freeze_copy.h"
 #include "ckpt/freeze_hold.h"
 #include "ckpt/freeze_wire.h"
+#include "ckpt/proc_maps.h"
 #include "ckpt/sock.h"
 
 #include <dirent.h>
@@ -170,9 +172,10 @@ static void release_others(void)
 }
 
 // One line of the list of mappings: "from-to rwxs offset major:minor inode name".
-static void note_map(const char *line)
+static void note_map(const char *line, void *arg)
 {
     char *s;
+    (void)arg;
     unsigned long from = strtoul(line, &s, 16), to = strtoul(s + 1, &s, 16);
     const char *mode = s + 1;
     unsigned long offset = strtoul(s + 5, &s, 16);
@@ -195,26 +198,8 @@ static void note_map(const char *line)
 // Find every place where the node memory is mapped.
 static bool list_maps(void)
 {
-    char buf[4096];
-    size_t have = 0;
-    ssize_t n = 0;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     p.n_map = 0;
-    while (fd >= 0 && (n = read(fd, buf + have, sizeof buf - 1 - have)) > 0) {
-        have += (size_t)n;
-        buf[have] = '\0';
-        char *line = buf;
-        for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-            *end = '\0';
-            note_map(line);
-        }
-        have -= (size_t)(line - buf);
-        memmove(buf, line, have);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return fd >= 0 && n == 0 && p.n_map > 0 && p.n_map <= MAX_MAP;
+    return pli_proc_maps_each(note_map, NULL) && p.n_map > 0 && p.n_map <= MAX_MAP;
 }
 
 static void unmap(void)
@@ -290,7 +275,8 @@ static bool drain(int resume_fd)
     return true;
 }
 
-// Unmap and close what cannot be dumped. Returns the pipe to wait at; -1: nothing was changed.
+// Unmap and close what cannot be dumped. Returns the pipe to wait at; -1: nothing was changed. The
+// copy of the process returns too, where the launcher wants one and it can be made.
 static int detach_from_job(void)
 {
     int resume_pipe[2];
@@ -302,12 +288,20 @@ static int detach_from_job(void)
     pli_fault("freeze_told", p.boot->index);
     close(resume_pipe[1]);
     p.has_net = has_net();
+    bool is_copied = atomic_load(&p.boot->node.header->freeze_copy) != 0 && !p.has_net;
     if (!is_told || (p.has_net && !drain(resume_pipe[0]))) {
         close(resume_pipe[0]);
         return -1;
     }
     unmap();
-    close(p.boot->control); // the launcher sees this, and knows that the process can be dumped
+    int copy_fd = is_copied && pli_freeze_copy_is_possible(p.boot, resume_pipe[0])
+                      ? pli_freeze_copy_make(p.boot, resume_pipe[0])
+                      : -1;
+    if (copy_fd >= 0) {
+        return copy_fd;
+    }
+    // When the process and its copy have closed it, the launcher knows that they can be dumped.
+    close(p.boot->control);
     pli_fault("freeze_left", p.boot->index);
     return resume_pipe[0];
 }

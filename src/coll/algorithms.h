@@ -68,6 +68,7 @@ enum pli_err pli_move_post_gather(const struct pli_coll_args *a); // and gatherv
 enum pli_err pli_move_post_scatterv(const struct pli_coll_args *a);
 enum pli_err pli_move_post_allgatherv(const struct pli_coll_args *a);
 enum pli_err pli_move_post_alltoallv(const struct pli_coll_args *a); // and alltoallw, not in place
+enum pli_err pli_neighbor_post(const struct pli_coll_args *a);       // all five
 // Large blocks from buffer to buffer. PLI_AGAIN: all members are to take another algorithm.
 enum pli_err pli_move_cma_gather(const struct pli_coll_args *a);
 enum pli_err pli_move_cma_scatter(const struct pli_coll_args *a);

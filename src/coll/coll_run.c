@@ -38,6 +38,8 @@ static enum pli_err build(const struct pli_coll_args *a, enum pli_sched_use use,
     pli_sched_on(s, a->comm);
     if (fn != NULL) {
         fn(s, a);
+    } else if (a->comm->is_span) { // it counts among those that may overlap
+        pli_sched_take_own(s, a->comm);
     }
     *out = s;
     return PLI_OK;
@@ -50,6 +52,7 @@ static const struct pli_coll_algo inter_all = { .name = "inter", .build = pli_in
 static const struct pli_coll_algo across_now = { .name = "impi", .build = pli_across_now };
 static const struct pli_coll_algo across_later = { .name = "impi", .build = pli_across_later };
 static const struct pli_coll_algo across_inter = { .name = "impi", .build = pli_across_inter };
+static const struct pli_coll_algo inter_later = { .name = "impi", .build = pli_across_inter_later };
 
 // Where ranks belong to other MPI jobs.
 __attribute__((cold)) static enum pli_err
@@ -60,10 +63,8 @@ choose_across(const struct pli_coll_args *a, bool is_blocking, const struct pli_
         is_later ? pli_impi_span_check_later(pli_coll_kind_info[a->kind].name, a->comm) : PLI_OK;
     if (!a->comm->is_inter) {
         *out = is_blocking ? &across_now : &across_later;
-    } else if (is_blocking) {
-        *out = &across_inter;
     } else {
-        *out = pli_coll_kind_info[a->kind].is_rooted ? &inter_rooted : &inter_all;
+        *out = is_blocking ? &across_inter : &inter_later;
     }
     return err;
 }

@@ -225,18 +225,28 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
     },
     [PLI_COLL_NEIGHBOR_ALLGATHER] = {
+        { "board", "postings in shared memory, or messages",
+          .direct = pli_neighbor_post, .needs = BOARD, .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "a message along every edge", .build = pli_neighbor_linear },
     },
     [PLI_COLL_NEIGHBOR_ALLGATHERV] = {
+        { "board", "postings in shared memory, or messages",
+          .direct = pli_neighbor_post, .needs = BOARD, .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "a message along every edge", .build = pli_neighbor_linear },
     },
     [PLI_COLL_NEIGHBOR_ALLTOALL] = {
+        { "board", "postings in shared memory, or messages",
+          .direct = pli_neighbor_post, .needs = BOARD, .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "a message along every edge", .build = pli_neighbor_linear },
     },
     [PLI_COLL_NEIGHBOR_ALLTOALLV] = {
+        { "board", "postings in shared memory, or messages",
+          .direct = pli_neighbor_post, .needs = BOARD, .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "a message along every edge", .build = pli_neighbor_linear },
     },
     [PLI_COLL_NEIGHBOR_ALLTOALLW] = {
+        { "board", "postings in shared memory, or messages",
+          .direct = pli_neighbor_post, .needs = BOARD, .max_rank = PLI_BOARD_POSTS_RANKS },
         { "linear", "a message along every edge", .build = pli_neighbor_linear },
     },
 };

@@ -107,10 +107,9 @@ void pli_sched_on(struct pli_sched *s, struct pli_comm *comm)
 {
     s->on = comm;
     s->is_span = s->is_span || comm->is_span;
-    if (comm->is_span) { // other MPIs know tags without marks; those below are given by IMPI
-        s->tag = s->is_persistent
-                     ? (int)(comm->n_coll_init++ % TAGS + TAGS)
-                     : (int)(SPAN_FIRST + comm->n_coll++ % (uint32_t)(TAGS - SPAN_FIRST));
+    if (comm->is_span) { // other MPIs know tags without marks
+        s->tag = s->is_persistent ? (int)(comm->n_coll_init++ % TAGS + TAGS)
+                                  : (int)(SPAN_INSIDE + comm->n_coll++ % (TAGS - SPAN_INSIDE));
         return;
     }
     uint32_t n = s->is_persistent ? comm->n_coll_init++ : comm->n_coll++;
@@ -144,6 +143,17 @@ void pli_sched_among(struct pli_sched *s, const int *ranks)
 int pli_sched_tag(const struct pli_sched *s)
 {
     return s->tag;
+}
+
+void pli_sched_take_own(struct pli_sched *s, struct pli_comm *comm)
+{
+    s->own = s->is_persistent ? s->tag
+                              : (int)(SPAN_FIRST + comm->n_later++ % (SPAN_INSIDE - SPAN_FIRST));
+}
+
+int pli_sched_own(const struct pli_sched *s)
+{
+    return s->own;
 }
 
 void pli_sched_return_to(struct pli_sched *s, struct pli_comm *comm, int tag)

@@ -56,6 +56,11 @@ const char *pli_sched_say_tag(const struct pli_comm *comm, int tag, char to[PLI_
 int pli_sched_tag(const struct pli_sched *s);
 void pli_sched_return_to(struct pli_sched *s, struct pli_comm *comm, int tag);
 
+// On a communicator that spans MPI jobs, after pli_sched_on: this operation may overlap others, so
+// its messages between jobs have a tag of their own. All jobs count such operations alike.
+void pli_sched_take_own(struct pli_sched *s, struct pli_comm *comm);
+int pli_sched_own(const struct pli_sched *s); // 0: it has none
+
 // Memory was lacking for what belongs to the schedule.
 void pli_sched_no_memory(struct pli_sched *s);
 

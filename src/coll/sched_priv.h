@@ -48,6 +48,7 @@ struct pli_sched {
     const int *among;    // building: the ranks that peers are places among
     struct pli_comm *on; // building: where steps talk, and under which tag
     int tag;
+    int own;       // of an operation between MPI jobs that may overlap others, 0: IMPI's tags
     uint32_t mark; // in every tag: the operation, and its root where all name one
     int root;      // for the record of a long wait; -1: there is none
     struct step *steps;
@@ -74,7 +75,11 @@ struct pli_sched {
     unsigned char room[INLINE_ROOM];
 };
 
-enum { FOR_NONE = -1, FOR_ALL = -2, TAGS = 0x40000000, SPAN_FIRST = 2048 };
+enum { FOR_NONE = -1, FOR_ALL = -2, TAGS = 0x40000000 };
+// On communicators that span MPI jobs the tags below SPAN_FIRST are given by IMPI; those below
+// SPAN_INSIDE are for operations that may overlap, and all jobs count them alike; from there to
+// TAGS they are for messages inside a job.
+enum { SPAN_FIRST = 2048, SPAN_INSIDE = 0x20000000 };
 // The low bits of a tag: the kind, and above it the root modulo 32.
 enum { MARK_KINDS = 32, MARKS = 1024 };
 _Static_assert((int)PLI_N_COLL <= (int)MARK_KINDS, "a mark tells all kinds apart");

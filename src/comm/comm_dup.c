@@ -14,6 +14,7 @@
 #include "msg/request.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
+#include "obj/datatype.h"
 #include "obj/impi_span.h"
 #include "obj/comm_hint.h"
 
@@ -80,21 +81,35 @@ enum pli_err pli_comm_dup_with_info(struct pli_comm *comm, struct pli_info *info
     return err == PLI_OK ? pli_comm_hint_set(*out, info) : err;
 }
 
-// Steps that bring `len` bytes from rank 0 of the communicator to all members.
-static void plan_bcast(struct pli_sched *s, struct pli_comm *comm, void *buf, size_t len)
+// What follows talks on this communicator; between MPI jobs under the tag of the operation.
+static void talk_on(struct pli_sched *s, struct pli_comm *comm)
 {
-    struct pli_datatype *byte = pli_comm_make_byte();
-    int bit = 1, me = comm->rank;
+    if (pli_sched_own(s) != 0 && comm->is_span) {
+        pli_sched_return_to(s, comm, pli_sched_own(s));
+        return;
+    }
     pli_sched_on(s, comm);
+    if (comm->is_span) {
+        pli_sched_take_own(s, comm);
+        pli_sched_return_to(s, comm, pli_sched_own(s));
+    }
+}
+
+// Steps that bring `n` numbers from rank 0 of the communicator to all members.
+static void plan_bcast(struct pli_sched *s, struct pli_comm *comm, uint64_t *buf, int n)
+{
+    struct pli_datatype *type = pli_datatype_basic(MPI_UINT64_T);
+    int bit = 1, me = comm->rank;
+    talk_on(s, comm);
     while (bit < comm->size && (me & bit) == 0) {
         bit <<= 1;
     }
     if (me != 0) {
-        pli_sched_wait(s, pli_sched_recv(s, buf, (MPI_Count)len, byte, me - bit));
+        pli_sched_wait(s, pli_sched_recv(s, buf, n, type, me - bit));
     }
     for (bit >>= 1; bit > 0; bit >>= 1) {
         if (me + bit < comm->size) {
-            pli_sched_send(s, buf, (MPI_Count)len, byte, me + bit);
+            pli_sched_send(s, buf, n, type, me + bit);
         }
     }
     pli_sched_fence(s);
@@ -103,25 +118,25 @@ static void plan_bcast(struct pli_sched *s, struct pli_comm *comm, void *buf, si
 // Steps after which contexts are agreed. The members that may lead propose.
 static void plan_contexts(struct pli_sched *s, struct pli_comm *comm, uint64_t contexts[2])
 {
-    struct pli_datatype *byte = pli_comm_make_byte();
+    struct pli_datatype *type = pli_datatype_basic(MPI_UINT64_T);
     contexts[0] = contexts[1] = 0;
     if (comm->rank == 0) {
         contexts[0] = pli_process_context();
     }
     if (!comm->is_inter) {
-        plan_bcast(s, comm, contexts, sizeof contexts[0]);
+        plan_bcast(s, comm, contexts, 1);
         return;
     }
-    pli_sched_on(s, comm);
+    talk_on(s, comm);
     if (comm->rank == 0) {
         contexts[1] = pli_process_context();
         if (pli_intercomm_is_low(comm)) {
-            pli_sched_send(s, contexts, sizeof contexts[0], byte, 0);
+            pli_sched_send(s, contexts, 1, type, 0);
         } else {
-            pli_sched_wait(s, pli_sched_recv(s, contexts, sizeof contexts[0], byte, 0));
+            pli_sched_wait(s, pli_sched_recv(s, contexts, 1, type, 0));
         }
     }
-    plan_bcast(s, comm->local, contexts, 2 * sizeof contexts[0]);
+    plan_bcast(s, comm->local, contexts, 2);
 }
 
 // The attributes are copied now; the contexts come later and are written into the new communicator.

@@ -8,6 +8,7 @@
 #include "msg/p2p.h"
 #include "msg/process.h"
 #include "obj/comm.h"
+#include "obj/datatype.h"
 #include "obj/errhandler.h"
 #include "obj/group_sets.h"
 
@@ -62,7 +63,7 @@ static int parent_rank(const struct pli_comm *parent, const struct pli_group *gr
 static enum pli_err agree(struct pli_comm *parent, const struct pli_group *group, int tag,
                           uint64_t *context_out)
 {
-    struct pli_datatype *byte = pli_comm_make_byte();
+    struct pli_datatype *type = pli_datatype_basic(MPI_UINT64_T);
     int me = pli_group_rank_of(group, parent->group->me);
     int n = group->size, bit = 1;
     uint64_t context = 0;
@@ -73,18 +74,17 @@ static enum pli_err agree(struct pli_comm *parent, const struct pli_group *group
         bit <<= 1;
     }
     if (me != 0) {
-        enum pli_err err =
-            pli_p2p_recv_on(&context, sizeof context, byte, parent_rank(parent, group, me - bit),
-                            tag, parent, PLI_CHAN_SETUP, MPI_STATUS_IGNORE);
+        enum pli_err err = pli_p2p_recv_on(&context, 1, type, parent_rank(parent, group, me - bit),
+                                           tag, parent, PLI_CHAN_SETUP, MPI_STATUS_IGNORE);
         if (err != PLI_OK) {
             return err;
         }
     }
     for (bit >>= 1; bit > 0; bit >>= 1) {
         if (me + bit < n) {
-            enum pli_err err = pli_p2p_send_on(&context, sizeof context, byte,
-                                               parent_rank(parent, group, me + bit), tag, parent,
-                                               PLI_CHAN_SETUP, 0);
+            enum pli_err err =
+                pli_p2p_send_on(&context, 1, type, parent_rank(parent, group, me + bit), tag,
+                                parent, PLI_CHAN_SETUP, 0);
             if (err != PLI_OK) {
                 return err;
             }

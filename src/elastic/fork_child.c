@@ -222,7 +222,7 @@ static bool keep_among_clones(struct pli_comm *c, struct keeping *k)
     c->group = group;
     c->remote = remote;
     c->context = context;
-    c->n_coll = c->n_coll_init = 0;
+    c->n_coll = c->n_coll_init = c->n_later = 0;
     c->n_agreement = c->n_agreed = 0;
     pli_comm_state_clone(c);
     return true;

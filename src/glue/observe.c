@@ -6,6 +6,7 @@
 #include "glue/check.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "msg/statistics_hooks.h"
 #include "obj/comm.h"
 
 bool pli_observe_get_process(struct pli_observe_process *out)
@@ -52,6 +53,12 @@ uint32_t pli_observe_get_peer(MPI_Comm comm, int rank, uint32_t *ep_out)
     struct pli_id id = pli_group_at(c->remote, rank);
     *ep_out = id.ep;
     return (uint32_t)id.proc;
+}
+
+void pli_observe_note_looks(void (*looked)(uint32_t n_look))
+{
+    atomic_store(&pli_statistics_looked, looked);
+    atomic_fetch_or(&pli_statistics_asked, PLI_STATISTICS_LOOKS);
 }
 
 int pli_observe_phase_begin(const char *name)

@@ -27,6 +27,10 @@ bool pli_observe_get_comm(MPI_Comm comm, struct pli_observe_comm *out);
 // Index of the process that a rank names; its endpoint to *ep_out. The rank must be in range.
 uint32_t pli_observe_get_peer(MPI_Comm comm, int rank, uint32_t *ep_out);
 
+// From now on a thread that waits calls this after looks in vain, with how many there were: each
+// takes some 10 ns. Context: the function must not call MPI.
+void pli_observe_note_looks(void (*looked)(uint32_t n_look));
+
 // MPIX_Phase_begin and MPIX_Phase_end do nothing unless a tool records them.
 int pli_observe_phase_begin(const char *name);
 int pli_observe_phase_end(void);

@@ -6,6 +6,7 @@
 #include "boot/boot_open.h"
 #include "elastic/abort_group.h"
 #include "glue/code.h"
+#include "io/file_shared_batch.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "obj/session.h"
@@ -69,6 +70,7 @@ static _Noreturn void end_job(const struct pli_obj *owner, const char *fn, int c
     struct pli_boot *boot = &pli_boot;
     int class = MPI_ERR_OTHER;
     explain(owner, fn, code, is_abort);
+    pli_file_shared_batch_flush_all();
     pli_code_class(code, &class);
     int status = class % 256 != 0 ? class % 256 : 1; // must not look like success
     if (is_abort && pli_abort_group(comm_of(owner), status)) {

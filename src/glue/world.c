@@ -11,6 +11,7 @@
 #include "coll/coll.h"
 #include "msg/endpoint.h"
 #include "msg/process.h"
+#include "msg/progress.h"
 #include "dynamic/spawner.h"
 #include "elastic/abort_group.h"
 #include "elastic/fork_comm.h"
@@ -21,6 +22,7 @@
 #include "glue/check.h"
 #include "glue/prepare.h"
 #include "glue/raise.h"
+#include "io/file_shared_batch.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
 #include "obj/handle_predefined.h"
@@ -272,6 +274,10 @@ int pli_world_finalize(void)
     if (err != PLI_OK) {
         return pli_raise(NULL, "MPI_Finalize", err);
     }
+    while (pli_progress_once(world->ep->lane) > 0) {
+        // what came for calls that this rank never made is told of when communicators end
+    }
+    pli_file_shared_batch_leave();
     pli_process_leave();
     pli_endpoint_static_close();
     pli_spawner_forget_parent();
@@ -335,6 +341,7 @@ int pli_world_abort(MPI_Comm comm, int code)
 {
     struct pli_boot *boot;
     pli_prepare();
+    pli_file_shared_batch_flush_all();
     if (pli_abort_group(pli_arg_comm(comm), code)) {
         pli_boot_exit(pli_boot_exit_code(code));
     }

@@ -16,6 +16,7 @@
 
 struct pli_comm;
 struct pli_errhandler;
+struct pli_file_batch;
 struct pli_file_window;
 struct pli_file_worker;
 struct pli_info;
@@ -42,6 +43,7 @@ struct pli_file {
     struct pli_comm *comm; // the file's alone
     struct pli_file_shared pointer;
     struct pli_file_window *window; // see file_shared_map.h; NULL: none is to be had
+    struct pli_file_batch *batch;   // see file_shared_batch.h; NULL: none is to be had
     char *name;
     int fd;
     int amode;

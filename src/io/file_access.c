@@ -7,6 +7,7 @@
 #include "io/file_block.h"
 #include "io/file_datarep.h"
 #include "io/file_map.h"
+#include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
 #include "io/file_sys.h"
 #include "obj/cursor.h"
@@ -445,10 +446,16 @@ static enum pli_err run_locked(struct pli_file_access *a)
 
 enum pli_err pli_file_access_run(struct pli_file_access *a)
 {
+    enum pli_err err;
     if (pli_file_shared_map_write(a)) {
         return PLI_OK;
     }
-    enum pli_err err = run_locked(a);
+    if (pli_file_shared_batch_write(a, &err)) {
+        return err;
+    }
+    // A line that is written by itself changes nothing of what was collected.
+    err = a->is_shared && a->is_write ? PLI_OK : pli_file_shared_batch_flush(a->file);
+    err = err == PLI_OK ? run_locked(a) : err;
     pli_file_shared_map_note(a->file, a);
     return err;
 }

@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "io/file_access.h"
 #include "io/file_coll.h"
+#include "io/file_shared_batch.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/process.h"
@@ -118,13 +119,13 @@ static void *body(void *arg)
 }
 
 // Signals are the program's, but for the one with which every thread takes part in a checkpoint.
-static int begin_thread(struct pli_file_worker *w)
+int pli_file_async_begin_thread(pthread_t *out, void *(*fn)(void *), void *arg)
 {
     sigset_t blocked, old;
     sigfillset(&blocked);
     sigdelset(&blocked, PLI_FREEZE_SIGNAL);
     pthread_sigmask(SIG_SETMASK, &blocked, &old);
-    int rc = pthread_create(&w->thread, NULL, body, w);
+    int rc = pthread_create(out, NULL, fn, arg);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return rc;
 }
@@ -140,7 +141,7 @@ static enum pli_err begin(struct pli_file *f)
     pthread_cond_init(&w->is_idle, NULL);
     pli_list_init(&w->jobs);
     pli_process_lock(); // from now on a second thread is inside the library
-    int rc = begin_thread(w);
+    int rc = pli_file_async_begin_thread(&w->thread, body, w);
     if (rc != 0) {
         free(w);
         return pli_fail(PLI_ERR_OTHER,
@@ -240,7 +241,8 @@ void pli_file_async_drain(struct pli_file *f)
 enum pli_err pli_file_async_settle(struct pli_file *f, const char *call)
 {
     pli_file_async_drain(f);
-    return pli_file_check_split(f, call);
+    enum pli_err err = pli_file_check_split(f, call);
+    return err == PLI_OK ? pli_file_shared_batch_settle(f) : err;
 }
 
 void pli_file_async_end(struct pli_file *f)

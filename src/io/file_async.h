@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 #include <mpi.h>
+#include <pthread.h>
 #include <stdbool.h>
 
 struct pli_file;
@@ -20,8 +21,11 @@ enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, b
                                   struct pli_request **out);
 // Wait until all operations that began before are over. Context: no lock held.
 void pli_file_async_drain(struct pli_file *f);
-// The same for a collective call that changes the file; fails while a split collective is open.
+// The same for a collective call that changes the file; fails while a split collective is open, or
+// where lines that were collected cannot be written.
 enum pli_err pli_file_async_settle(struct pli_file *f, const char *call);
+// A thread for a file, which leaves signals to the program. 0, or the number of the error.
+int pli_file_async_begin_thread(pthread_t *out, void *(*body)(void *), void *arg);
 // The file is closed.
 void pli_file_async_end(struct pli_file *f);
 

@@ -12,6 +12,7 @@
 #include "io/file_block.h"
 #include "io/file_map.h"
 #include "io/file_plan.h"
+#include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
@@ -734,6 +735,7 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a collective access of %d members",
                         a->file->comm->size);
     }
+    err = err == PLI_OK ? pli_file_shared_batch_flush(a->file) : err;
     if (err == PLI_OK && is_early(&o)) {
         err = pli_file_access_run(a);
         o.is_done = true;

@@ -68,6 +68,7 @@ CHOICE_HINT(read_ds_write, ds_write)
 CHOICE_HINT(read_map, map)
 CHOICE_HINT(read_lock, lock)
 CHOICE_HINT(read_shared_map, shared_map)
+CHOICE_HINT(read_shared_batch, shared_batch)
 
 static bool read_nodes(struct pli_file_hints *h, const char *value)
 {
@@ -97,6 +98,7 @@ static const struct hint hints[] = {
     { "pliant_map", "automatic", read_map, 0 },
     { "pliant_lock", "automatic", read_lock, 0 },
     { "pliant_shared_map", "automatic", read_shared_map, 0 },
+    { "pliant_shared_batch", "automatic", read_shared_batch, 0 },
     { "collective_buffering", NULL, read_collective, 0 },
     { "cb_nodes", NULL, read_nodes, 0 },
     { "striping_unit", NULL, read_stripe, 0 },

@@ -21,7 +21,7 @@ struct pli_file_hints {
     enum pli_file_choice cb_read, cb_write, ds_read, ds_write;
     int64_t stripe, stripes;        // striping_unit, striping_factor; 0: not known
     enum pli_file_choice map, lock; // pliant_map, pliant_lock
-    enum pli_file_choice shared_map;
+    enum pli_file_choice shared_map, shared_batch;
 };
 
 // Take hints over; info may be NULL. Values that cannot be are left alone, as MPI wants it.

@@ -10,6 +10,7 @@
 #include "io/file_map.h"
 #include "io/file_query.h"
 #include "io/file_shared.h"
+#include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
 #include "io/file_sys.h"
 #include "io/file_uring.h"
@@ -111,9 +112,25 @@ static enum pli_err open_one(struct pli_file *f, int flags)
 // What rank 0 tells when it has made and opened the file.
 struct opened {
     struct pli_file_word word;
-    int64_t err, buffer, nodes, n_core,
-        has_shared_map; // hints of rank 0 count, so that all choose alike
+    int64_t err, buffer, nodes, n_core, has_shared_map,
+        has_batch; // hints of rank 0 count, so that all choose alike
 };
+
+// Memory for the shared pointer, with that of lines that are collected, if there is so much.
+static void offer_words(struct pli_file *f, const struct pli_comm *comm, struct opened *out)
+{
+    size_t batch = pli_file_shared_batch_len(f);
+    if (batch > 0) {
+        out->word = pli_file_shared_offer(f, comm, batch);
+        out->has_batch = f->pointer.word != NULL;
+    }
+    if (out->has_batch) {
+        pli_file_shared_batch_offer(f);
+        return;
+    }
+    out->word = pli_file_shared_offer(f, comm, pli_file_shared_map_len(f));
+    out->has_shared_map = pli_file_shared_map_offer(f);
+}
 
 // Rank 0 makes the file, so that one of all does.
 static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct opened *out)
@@ -125,9 +142,9 @@ static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct
                             .buffer = f->hints.buffer,
                             .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
                             .n_core = sysconf(_SC_NPROCESSORS_ONLN) };
-    out->word =
-        err == PLI_OK ? pli_file_shared_offer(f, comm, pli_file_shared_map_len(f)) : out->word;
-    out->has_shared_map = err == PLI_OK && pli_file_shared_map_offer(f);
+    if (err == PLI_OK) {
+        offer_words(f, comm, out);
+    }
     return err;
 }
 
@@ -168,6 +185,9 @@ static enum pli_err open_all(struct pli_file *f, struct pli_comm *comm, uint64_t
     if (err == PLI_OK && first.has_shared_map != 0) {
         err = pli_file_shared_map_open(f);
     }
+    if (err == PLI_OK && first.has_batch != 0) {
+        err = pli_file_shared_batch_open(f);
+    }
     err = err == PLI_OK ? pli_file_coll_begin(f, (int)first.n_core) : err;
     return pli_file_agree_on(comm, err);
 }
@@ -177,6 +197,7 @@ static void destroy(struct pli_file *f)
     pli_file_async_end(f);
     pli_file_coll_end(f);
     pli_file_shared_map_close(f);
+    pli_file_shared_batch_close(f);
     pli_file_shared_destroy(f);
     pli_comm_release(f->comm);
     pli_file_view_release(&f->view);
@@ -318,7 +339,8 @@ static enum pli_err forgive_deaths(enum pli_err err)
 
 enum pli_err pli_file_open_close(struct pli_file *f)
 {
-    enum pli_err err = pli_file_agree(f, pli_file_check_idle(f, "MPI_File_close"));
+    enum pli_err err = pli_file_check_idle(f, "MPI_File_close");
+    err = pli_file_agree(f, err == PLI_OK ? pli_file_shared_batch_settle(f) : err);
     err = forgive_deaths(pli_file_settle(f, err));
     if (err != PLI_OK) {
         return err;

@@ -7,6 +7,7 @@
 #include "io/file_access.h"
 #include "io/file_async.h"
 #include "io/file_datarep.h"
+#include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
 #include "io/file_sys.h"
 #include "obj/comm.h"
@@ -86,7 +87,8 @@ enum pli_err pli_file_preallocate(struct pli_file *f, MPI_Offset size)
 enum pli_err pli_file_get_size(struct pli_file *f, MPI_Offset *out)
 {
     struct stat s;
-    enum pli_err err = pli_file_access_refresh(f);
+    enum pli_err err = pli_file_shared_batch_flush(f);
+    err = err == PLI_OK ? pli_file_access_refresh(f) : err;
     if (err != PLI_OK) {
         return err;
     }

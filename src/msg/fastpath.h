@@ -9,6 +9,7 @@
 #include "msg/lane.h"
 #include "msg/packed.h"
 #include "msg/progress.h"
+#include "msg/statistics_hooks.h"
 #include "msg/msg_wire.h"
 #include "net/net.h"
 #include "net/shm/other_job.h"
@@ -127,6 +128,9 @@ static inline bool pli_fastpath_recv(struct pli_comm *comm, void *data, uint64_t
         pli_cpu_relax();
         if (i % PLI_FASTPATH_HOLD ==
             0) { // others may need the lane; to lock for each look costs 10 ns
+            if (pli_statistics_is_any_asked() && i < looks) {
+                pli_statistics_look(PLI_FASTPATH_HOLD);
+            }
             pli_shm_settle(&lane->shm);
             pli_lock_drop(&lane->lock);
             pli_lock_take(&lane->lock);

@@ -624,11 +624,19 @@ static void count_idle(struct pli_waiter *w, uint32_t spins)
     w->n_idle = w->n_idle >= spins ? w->n_idle + 1 : next < spins ? next : spins;
 }
 
+__attribute__((cold)) static void tell_of_look(struct pli_waiter *w)
+{
+    if (pli_statistics_is_on() && w->begin_ns == 0) {
+        pli_statistics_hooks->wait_begins(w);
+    }
+    pli_statistics_look(1);
+}
+
 void pli_progress_step(struct pli_waiter *w)
 {
     uint32_t spins = looks(w);
-    if (pli_statistics_is_on() && w->begin_ns == 0) {
-        pli_statistics_hooks->wait_begins(w);
+    if (pli_statistics_is_any_asked()) {
+        tell_of_look(w);
     }
     bool is_last = __builtin_expect(w->watched != 0, 0);
     if ((is_last ? look_before_sleep(w->lane) : pli_progress_once(w->lane)) > 0) {

@@ -57,6 +57,7 @@ struct pli_waiter {
     const char *call;                  // "MPI_Bcast"; NULL with a comm: a probe
     int peer, tag; // of a probe; of a collective: its root, and what numbers it or 0
     bool has_root; // the collective has one
+    struct pli_waiter *next_recorded; // among all with a record
     // Called a few times a second while asleep, when set, to note what no message tells; the
     // condition is looked at afterwards. Context: no lock held.
     void (*watch)(const struct pli_waiter *w);

@@ -8,6 +8,7 @@
 #include "base/conf.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "boot/wait_record_wire.h"
 #include "ckpt/freeze_wire.h"
 #include "msg/lane.h"
 #include "msg/process.h"
@@ -119,7 +120,7 @@ static void *body(void *unused)
 {
     struct look k = { .deserted = 0 };
     uint64_t time_ns = REST_NS;
-    prctl(PR_SET_NAME, "mpi-progress");
+    prctl(PR_SET_NAME, PLI_WAIT_PROGRESS_THREAD);
     while (!atomic_load(&is_ending)) {
         int seen = atomic_load(&kicks);
         look(&k);

@@ -236,7 +236,7 @@ static void count_access(enum pli_stat_rma what, uint64_t bytes)
 
 static void open_lane(struct pli_lane *lane)
 {
-    set(lane, atomic_load(&pli_statistics_are_on));
+    set(lane, pli_statistics_is_on());
 }
 
 static const struct pli_statistics_hooks counting = {
@@ -266,7 +266,11 @@ void pli_statistics_want(bool is_wanted)
     pli_statistics_hook();
     n_wanted += is_wanted ? 1 : -1;
     bool is_on = n_wanted > 0;
-    atomic_store(&pli_statistics_are_on, is_on);
+    if (is_on) {
+        atomic_fetch_or(&pli_statistics_asked, PLI_STATISTICS_COUNT);
+    } else {
+        atomic_fetch_and(&pli_statistics_asked, (uint8_t)~PLI_STATISTICS_COUNT);
+    }
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
         if (lane != NULL) {

@@ -51,13 +51,28 @@ struct pli_statistics_hooks {
 
 // NULL: no tool has asked yet. Never NULL where something says that it counts.
 extern const struct pli_statistics_hooks *_Atomic pli_statistics_hooks;
-extern _Atomic bool pli_statistics_are_on;
+// Who asked: a tool that counts, or the recorder of --profile for looks in vain.
+enum { PLI_STATISTICS_COUNT = 1, PLI_STATISTICS_LOOKS = 2 };
+extern _Atomic uint8_t pli_statistics_asked;
+// Called by a thread that has looked in vain so many times for what it waits for. Context: the
+// lane may be locked. Set before PLI_STATISTICS_LOOKS.
+extern void (*_Atomic pli_statistics_looked)(uint32_t n_look);
 // How often all processes stood still for a checkpoint, or wrote their state.
 extern _Atomic uint32_t pli_statistics_n_checkpoint;
 
 static inline bool pli_statistics_is_on(void)
 {
-    return __builtin_expect(atomic_load_explicit(&pli_statistics_are_on, memory_order_relaxed), 0);
+    return __builtin_expect((atomic_load_explicit(&pli_statistics_asked, memory_order_relaxed) &
+                             PLI_STATISTICS_COUNT) != 0,
+                            0);
 }
+
+static inline bool pli_statistics_is_any_asked(void)
+{
+    return __builtin_expect(atomic_load_explicit(&pli_statistics_asked, memory_order_relaxed) != 0,
+                            0);
+}
+
+void pli_statistics_look(uint32_t n_look) __attribute__((cold));
 
 #endif

@@ -14,9 +14,13 @@
 #include "net/shm/shm_wire.h"
 #include "obj/comm.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+struct pli_waiter *pli_wait_record_first; // guarded by list_guard
+static pthread_mutex_t list_guard = PTHREAD_MUTEX_INITIALIZER;
 
 static void write_record(struct pli_waiter *w, const char *poll);
 
@@ -170,6 +174,23 @@ void pli_wait_record_write(struct pli_waiter *w)
 {
     pli_wait_record_end_polling();
     write_record(w, "");
+    pthread_mutex_lock(&list_guard);
+    w->next_recorded = pli_wait_record_first;
+    pli_wait_record_first = w;
+    pthread_mutex_unlock(&list_guard);
+}
+
+static void unlist(const struct pli_waiter *w)
+{
+    pthread_mutex_lock(&list_guard);
+    struct pli_waiter **at = &pli_wait_record_first;
+    while (*at != NULL && *at != w) {
+        at = &(*at)->next_recorded;
+    }
+    if (*at != NULL) {
+        *at = w->next_recorded;
+    }
+    pthread_mutex_unlock(&list_guard);
 }
 
 uint32_t pli_wait_record_polling(const struct pli_waiter *w, const char *call)
@@ -254,6 +275,7 @@ void pli_wait_record_answer(struct pli_waiter *w, uint32_t question)
 void pli_wait_record_erase(struct pli_waiter *w)
 {
     struct pli_node_row *row = my_row();
+    unlist(w);
     if (w->n_slot != 0) {
         atomic_store_explicit(&slot_of(w)->wait.what, PLI_NODE_AWAKE, memory_order_release);
         atomic_fetch_and_explicit(&taken[w->lane->index], ~(1u << (w->n_slot - 1)),

@@ -8,6 +8,9 @@
 
 struct pli_waiter;
 
+// The waiters that have a record. For debuggers: requests of blocking calls are in no other list.
+extern struct pli_waiter *pli_wait_record_first;
+
 // Context: no lock held, about to sleep. Written when a sleep has lasted already, so never on the
 // way of a message.
 void pli_wait_record_write(struct pli_waiter *w) __attribute__((cold));

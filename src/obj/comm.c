@@ -20,7 +20,8 @@ static pli_comm_end_fn ends[N_END];
 static pli_comm_end_fn begin; // NULL: no room asked for it
 static int n_end;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static struct pli_list all = { &all, &all }; // guarded by guard
+static struct pli_list all = { &all, &all };      // guarded by guard
+const struct pli_list *const pli_comm_all = &all; // for debuggers
 
 PLI_START void pli_comm_init(void)
 {

@@ -56,6 +56,7 @@ struct pli_comm {
     int32_t n_spare;      // references kept for requests to come; guarded by the endpoint's lane
     uint32_t n_coll;      // collectives begun, for their tags
     uint32_t n_coll_init; // persistent collectives made, for theirs
+    uint32_t n_later;     // those that may overlap others, on one that spans MPI jobs
     uint32_t n_context;   // contexts made with this communicator as parent's leader
     uint32_t hints;       // mpi_assert_* bits
     bool is_holding;      // counted at spawned processes of other worlds, see comm_hold.h
@@ -75,6 +76,10 @@ struct pli_comm {
     } traffic;
     char name[MPI_MAX_OBJECT_NAME];
 };
+
+// All communicators of the process, by their links. For debuggers, which look at it while the
+// process stands still.
+extern const struct pli_list *const pli_comm_all;
 
 // Whether its collectives cannot complete any more.
 static inline bool pli_comm_is_stopped(const struct pli_comm *c)

@@ -154,8 +154,8 @@ enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *
     }
     return pli_fail(
         PLI_ERR_UNSUPPORTED,
-        "%s on %s: not all clients of the IMPI job are of Pliant MPI, and only these can do "
-        "it nonblocking, persistent, along a topology or without the whole parent; use the "
+        "%s on %s: not all clients of the IMPI job are of Pliant MPI or libimpi, and only these "
+        "can do it nonblocking, persistent, along a topology or without the whole parent; use the "
         "blocking form, or split off a communicator of one client (IMPI_CLIENT_COLOR)",
         what, pli_comm_say(c));
 }

@@ -25,8 +25,7 @@ bool pli_impi_span_has_far(const struct pli_group *g);
 bool pli_impi_span_has_outside(const struct pli_group *g);
 
 // Fails, with a sentence, where not all clients can do what goes between clients of Pliant MPI
-// only: programs of other MPIs, made clients by libimpi, refuse it, and a rank that tried would
-// wait.
+// and libimpi only: a rank that tried with others would wait.
 enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *c);
 
 // IMPI_CLIENT_SIZE, _COLOR, IMPI_HOST_SIZE, _COLOR: of the local group, and of the caller in it.

@@ -135,13 +135,14 @@ enum pli_err pli_dist_make(struct pli_comm *comm, struct pli_topo *t, int reorde
     struct pli_locality *places = NULL;
     struct pli_group *group = NULL;
     struct pli_comm *c;
-    enum pli_err err = reorder && comm->size > 1 ? pli_locality_compare(comm, &places) : PLI_OK;
+    bool may_reorder = reorder && comm->size > 1 && !comm->is_span; // as other MPIs have it
+    enum pli_err err = may_reorder ? pli_locality_compare(comm, &places) : PLI_OK;
     if (err == PLI_OK && places != NULL && pli_remap_matters(places, comm->size)) {
         err = reorder_group(comm, places, &t, &group);
     }
     free(places);
     if (err == PLI_OK) {
-        err = pli_comm_make_sub(comm, group != NULL ? group : comm->group, PLI_SETUP_CREATE, &c);
+        err = pli_comm_make_all(comm, group != NULL ? group : comm->group, &c);
     }
     pli_group_release(group);
     if (err != PLI_OK) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program of another MPI does in a job that is hung, checkpointed, resized or on several
-// hosts. The first argument says what.
+// What a program of another MPI does in a job that is hung, checkpointed, resized, recorded or
+// checked, has endpoints, loses a rank, starts others or is on several hosts. The first argument
+// says what.
 #include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,17 @@
 extern int MPIX_World_version(int *version) __attribute__((weak));
 extern int MPIX_World_resize(MPI_Comm comm, int size) __attribute__((weak));
 extern int MPIX_Comm_world_at(int version, MPI_Comm *comm) __attribute__((weak));
+extern int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm) __attribute__((weak));
+extern int MPI_Comm_create_endpoints(MPI_Comm parent, int n, MPI_Info info, MPI_Comm comms[])
+    __attribute__((weak));
+extern int MPI_Comm_endpoint_attach(MPI_Comm comm, int index) __attribute__((weak));
+extern int MPI_Comm_detach(MPI_Comm comm) __attribute__((weak));
+#ifdef OPEN_MPI
+extern struct ompi_predefined_communicator_t ompi_mpi_comm_endpoints __attribute__((weak));
+#define COMM_ENDPOINTS OMPI_PREDEFINED_GLOBAL(MPI_Comm, ompi_mpi_comm_endpoints)
+#else
+#define COMM_ENDPOINTS ((MPI_Comm)0x4400007e)
+#endif
 
 static int rank, size;
 
@@ -61,10 +75,153 @@ static int grow(void)
     return size == 3 && work(now);
 }
 
+// One of the two ranks that a process of a job with --endpoints=2 has.
+static void *endpoint(void *index)
+{
+    int n = 0, *result = malloc(sizeof *result);
+    MPI_Comm dup;
+    MPI_Comm_endpoint_attach(COMM_ENDPOINTS, index != NULL);
+    MPI_Comm_size(COMM_ENDPOINTS, &n);
+    MPI_Comm_dup(COMM_ENDPOINTS, &dup);
+    *result = n == 2 * size && work(COMM_ENDPOINTS) && work(dup);
+    MPI_Comm_free(&dup);
+    MPI_Comm_detach(COMM_ENDPOINTS);
+    return result;
+}
+
+enum { N_ENDPOINT = 20 };
+
+// A message around through the handles of all processes, by one thread.
+static int many_handles(void)
+{
+    MPI_Comm comms[N_ENDPOINT];
+    MPI_Request requests[2 * N_ENDPOINT];
+    MPI_Status statuses[2 * N_ENDPOINT];
+    int ok = 1, sent[N_ENDPOINT], got[N_ENDPOINT], n = size * N_ENDPOINT;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    ok &= MPI_Comm_create_endpoints(MPI_COMM_WORLD, -1, MPI_INFO_NULL, comms) != MPI_SUCCESS;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_create_endpoints(MPI_COMM_WORLD, N_ENDPOINT, MPI_INFO_NULL, comms);
+    for (int i = 0; i < N_ENDPOINT; i++) {
+        MPI_Comm_rank(comms[i], &sent[i]);
+        ok &= sent[i] == rank * N_ENDPOINT + i;
+        MPI_Irecv(&got[i], 1, MPI_INT, MPI_ANY_SOURCE, 5, comms[i], &requests[2 * i]);
+        MPI_Isend(&sent[i], 1, MPI_INT, (sent[i] + 1) % n, 5, comms[i], &requests[2 * i + 1]);
+    }
+    MPI_Waitall(2 * N_ENDPOINT, requests, statuses);
+    for (int i = 0; i < N_ENDPOINT; i++) {
+        int from = (sent[i] + n - 1) % n;
+        ok &= got[i] == from && statuses[2 * i].MPI_SOURCE == from;
+        MPI_Comm_free(&comms[i]);
+        ok &= comms[i] == MPI_COMM_NULL;
+    }
+    return ok;
+}
+
+static int endpoints(void)
+{
+    pthread_t thread;
+    void *other = NULL;
+    pthread_create(&thread, NULL, endpoint, &thread);
+    int *mine = endpoint(NULL);
+    pthread_join(thread, &other);
+    int ok = *mine && *(int *)other && many_handles();
+    free(mine);
+    free(other);
+    return ok;
+}
+
+// Rank 0 says in which order the messages of the others come.
+static int any_order(void)
+{
+    MPI_Status status;
+    for (int i = 0, x; i < 4; i++) {
+        for (int from = 1; rank == 0 && from < size; from++) {
+            MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+            printf("%d ", status.MPI_SOURCE);
+        }
+        if (rank != 0) {
+            MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+        }
+    }
+    return 1;
+}
+
+// A receive that is polled, from a rank that may never begin.
+static int poll_other(void)
+{
+    int x = -1, is_there = 0;
+    MPI_Request request;
+    MPI_Irecv(&x, 1, MPI_INT, rank ^ 1, 6, MPI_COMM_WORLD, &request);
+    MPI_Send(&rank, 1, MPI_INT, rank ^ 1, 6, MPI_COMM_WORLD);
+    while (!is_there) {
+        MPI_Test(&request, &is_there, MPI_STATUS_IGNORE);
+    }
+    return x == (rank ^ 1);
+}
+
+// A mistake that --check finds.
+static int mistake(void)
+{
+    float x = 0;
+    int y = 0;
+    MPI_Request request;
+    MPI_Irecv(&y, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, &request); // the mistake
+    MPI_Send(&x, 1, MPI_FLOAT, (rank + 1) % size, 3, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return 1;
+}
+
+// Rank 1 is lost; the others go on without it.
+static int lose_one(void)
+{
+    MPI_Comm rest;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 1) {
+        raise(SIGKILL);
+    }
+    int code = MPI_Barrier(MPI_COMM_WORLD);
+    MPIX_Comm_shrink(MPI_COMM_WORLD, &rest);
+    MPI_Comm_size(rest, &size);
+    int ok = code != MPI_SUCCESS && size == 3 && work(rest);
+    MPI_Comm_free(&rest);
+    return ok;
+}
+
+// Two processes of another program, which may be one of another MPI.
+static int start_others(char *program)
+{
+    MPI_Comm others, all;
+    int codes[2] = { -1, -1 };
+    MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others, codes);
+    MPI_Intercomm_merge(others, 0, &all);
+    int ok = work(all) && (rank != 0 || (codes[0] == MPI_SUCCESS && codes[1] == MPI_SUCCESS));
+    MPI_Comm_size(all, &size);
+    MPI_Comm_disconnect(&others);
+    MPI_Comm_disconnect(&all);
+    return ok;
+}
+
+static int be_started(MPI_Comm parent)
+{
+    MPI_Comm all;
+    MPI_Intercomm_merge(parent, 1, &all);
+    int ok = work(all);
+    MPI_Comm_disconnect(&parent);
+    MPI_Comm_disconnect(&all);
+    MPI_Finalize();
+    return !ok;
+}
+
 int main(int argc, char **argv)
 {
     int ok = 1, all = 0;
+    MPI_Comm parent;
     MPI_Init(&argc, &argv);
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) {
+        return be_started(parent);
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (strcmp(argv[1], "hang") == 0 && rank == 0) {
@@ -73,10 +230,22 @@ int main(int argc, char **argv)
         ok = wait_for(argv[2]);
     } else if (strcmp(argv[1], "grow") == 0) {
         ok = grow();
+    } else if (strcmp(argv[1], "endpoints") == 0) {
+        ok = endpoints();
+    } else if (strcmp(argv[1], "order") == 0) {
+        ok = any_order();
+    } else if (strcmp(argv[1], "poll") == 0) {
+        ok = poll_other();
+    } else if (strcmp(argv[1], "mistake") == 0) {
+        ok = mistake();
+    } else if (strcmp(argv[1], "lose") == 0) {
+        ok = lose_one();
+    } else if (strcmp(argv[1], "start") == 0) {
+        ok = start_others(argv[2]);
     } else {
         ok = work(MPI_COMM_WORLD);
     }
-    if (strcmp(argv[1], "grow") != 0) {
+    if (strcmp(argv[1], "grow") != 0 && strcmp(argv[1], "lose") != 0) {
         MPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         ok = all;
     }

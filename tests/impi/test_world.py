@@ -198,11 +198,13 @@ def case_strict():
     for clients in (["pliant:2", "pliant:1"], ["pliant:1", "mpich:1", "openmpi:1"]):
         good(clients, "ring", "collectives", is_strict=True, env={"IMPI_AUTH_KEY": str(2**64 - 5)})
     good(["pliant:2", "pliant:2"], "overflow", is_strict=True)
+    good(["pliant:2", "mpich:1", "openmpi:1"], "refuse_later", is_strict=True)
 
 
 def case_three():
     """Ours, MPICH and Open MPI in one world."""
     good(["pliant:2", "mpich:2", "openmpi:2"])
+    good(["pliant:2", "mpich:2", "pliant:1"], "persistent_coll")
 
 
 def case_many():

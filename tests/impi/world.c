@@ -530,6 +530,9 @@ static const struct {
             { "packed", NULL, world_packed },
             { "longs", NULL, world_longs },
             { "overflow", NULL, world_overflow },
+            { "later", NULL, world_later },
+            { "persistent_coll", NULL, world_persistent_coll },
+            { "refuse_later", NULL, world_refuse_later },
             { "own", NULL, world_own },
             { "threads", threads, NULL },
             { "hang", hang, NULL } };
@@ -538,7 +541,9 @@ static const struct {
 static int is_wanted(const char *name, int argc, char **argv)
 {
     int has_names = 0, is_asked_for = strcmp(name, "own") == 0 || strcmp(name, "threads") == 0 ||
-                                      strcmp(name, "overflow") == 0 || strcmp(name, "hang") == 0;
+                                      strcmp(name, "overflow") == 0 || strcmp(name, "hang") == 0 ||
+                                      strcmp(name, "persistent_coll") == 0 ||
+                                      strcmp(name, "refuse_later") == 0;
     for (int k = 1; k < argc; k++) {
         const char *word = argv[k];
         if (strcmp(word, name) == 0 || (word[0] == '-' && strcmp(word + 1, name) == 0)) {

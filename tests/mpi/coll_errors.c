@@ -12,6 +12,36 @@ static int class_of(int code)
 
 #define FAILS(call, class) T_EQ(class_of(call), class)
 
+#define DONE(call)                                                                                 \
+    do {                                                                                           \
+        T_EQ(call, MPI_SUCCESS);                                                                   \
+        T_EQ(MPI_Wait(&q, MPI_STATUS_IGNORE), MPI_SUCCESS);                                        \
+    } while (0)
+
+// No element can be reduced by any operator: programs probe so.
+static void reduce_nothing(MPI_Comm c)
+{
+    float a[1], b[1];
+    int none[64] = { 0 };
+    MPI_Request q;
+    T_EQ(MPI_Allreduce(a, b, 0, MPI_FLOAT, MPI_BAND, c), MPI_SUCCESS);
+    T_EQ(MPI_Reduce(a, b, 0, MPI_FLOAT, MPI_BAND, 0, c), MPI_SUCCESS);
+    T_EQ(MPI_Scan(a, b, 0, MPI_FLOAT, MPI_BAND, c), MPI_SUCCESS);
+    T_EQ(MPI_Exscan(a, b, 0, MPI_FLOAT, MPI_BAND, c), MPI_SUCCESS);
+    T_EQ(MPI_Reduce_scatter(a, b, none, MPI_FLOAT, MPI_BAND, c), MPI_SUCCESS);
+    T_EQ(MPI_Reduce_scatter_block(a, b, 0, MPI_FLOAT, MPI_BAND, c), MPI_SUCCESS);
+    T_EQ(MPI_Reduce_local(a, b, 0, MPI_FLOAT, MPI_BAND), MPI_SUCCESS);
+    DONE(MPI_Iallreduce(a, b, 0, MPI_FLOAT, MPI_BAND, c, &q));
+    DONE(MPI_Ireduce(a, b, 0, MPI_FLOAT, MPI_BAND, 0, c, &q));
+    DONE(MPI_Iscan(a, b, 0, MPI_FLOAT, MPI_BAND, c, &q));
+    DONE(MPI_Iexscan(a, b, 0, MPI_FLOAT, MPI_BAND, c, &q));
+    DONE(MPI_Ireduce_scatter(a, b, none, MPI_FLOAT, MPI_BAND, c, &q));
+    DONE(MPI_Ireduce_scatter_block(a, b, 0, MPI_FLOAT, MPI_BAND, c, &q));
+    T_EQ(MPI_Allreduce_init(a, b, 0, MPI_FLOAT, MPI_BAND, c, MPI_INFO_NULL, &q), MPI_SUCCESS);
+    DONE(MPI_Start(&q));
+    MPI_Request_free(&q);
+}
+
 static void arguments(void)
 {
     MPI_Comm c = MPI_COMM_WORLD;
@@ -33,9 +63,7 @@ static void arguments(void)
     FAILS(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
     FAILS(MPI_Allreduce(a, b, 1, MPI_DOUBLE, MPI_BAND, c), MPI_ERR_OP);
     FAILS(MPI_Allreduce(a, b, 1, MPI_INT, MPI_OP_NULL, c), MPI_ERR_OP);
-    // Nothing can be reduced with anything: programs probe so.
-    T_EQ(MPI_Allreduce(a, b, 0, MPI_FLOAT, MPI_BAND, c), MPI_SUCCESS);
-    T_EQ(MPI_Reduce_local(a, b, 0, MPI_FLOAT, MPI_BAND), MPI_SUCCESS);
+    reduce_nothing(c);
     FAILS(MPI_Reduce_local(a, b, 1, MPI_FLOAT, MPI_BAND), MPI_ERR_OP);
     FAILS(MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, c), MPI_ERR_BUFFER);
     FAILS(MPI_Allreduce(a, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, c), MPI_ERR_BUFFER);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Neighborhood collectives on grids, with edges open and closed and dimensions of size 1 and 2, and
-// on graphs with several edges between two processes.
+// on graphs with several edges between two processes; blocks of other lengths in every call, of
+// which some do not fit in shared memory; a block that is longer than its receiver expects.
 #include "coll_t.h"
 
 enum { LEN = 6 };
@@ -99,7 +100,7 @@ static void grid(int form, int n_dim, const int *dims, const int *periods)
 }
 
 // Two edges to the next process, one to myself, one to the process before.
-static void graph(int form)
+static void make_graph(struct known *made)
 {
     struct known w;
     int next = (me + 1) % n, before = (me - 1 + n) % n;
@@ -123,7 +124,86 @@ static void graph(int form)
             }
         }
     }
+    *made = w;
+}
+
+static void graph(int form)
+{
+    struct known w;
+    make_graph(&w);
     run(form, &w);
+    GOOD(MPI_Comm_free(&w.comm));
+}
+
+enum { MOST = 3000, ROUNDS = 60 };
+
+static int length(int from, int edge, int round)
+{
+    static const int lengths[] = { 0, 1, 7, 5, 300, 12, MOST };
+    return lengths[(from * 7 + edge * 3 + round * 5 + round / 7) % 7];
+}
+
+// One call; every second has room for its ints at every second place.
+static void run_lengths(const struct known *w, int round, int is_gather)
+{
+    static int out[4 * MOST], in[4 * 2 * MOST];
+    int n_out[4], at_out[4], n_in[4], at_in[4], stride = 1 + round % 2;
+    MPI_Datatype wide;
+    GOOD(MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)(stride * (int)sizeof(int)), &wide));
+    GOOD(MPI_Type_commit(&wide));
+    for (int k = 0; k < 4; k++) {
+        n_out[k] = length(me, is_gather ? 0 : k, round);
+        at_out[k] = k * MOST;
+        n_in[k] = length(w->from[k], is_gather ? 0 : w->edge[k], round);
+        at_in[k] = k * MOST; // in units of the type
+        for (int i = 0; i < MOST; i++) {
+            out[k * MOST + i] = along(me, k) + i;
+        }
+    }
+    for (int i = 0; i < 4 * 2 * MOST; i++) {
+        in[i] = HOLE;
+    }
+    if (is_gather) {
+        GOOD(MPI_Neighbor_allgatherv(out, n_out[0], MPI_INT, in, n_in, at_in, wide, w->comm));
+    } else {
+        GOOD(MPI_Neighbor_alltoallv(out, n_out, at_out, MPI_INT, in, n_in, at_in, wide, w->comm));
+    }
+    for (int k = 0; k < 4; k++) {
+        int first = along(w->from[k], is_gather ? 0 : w->edge[k]), n_bad = 0;
+        for (int i = 0; i < MOST * stride; i++) {
+            bool is_there = i % stride == 0 && i / stride < n_in[k];
+            n_bad += in[k * MOST * stride + i] != (is_there ? first + i / stride : HOLE);
+        }
+        T_EQ(n_bad, 0);
+    }
+    GOOD(MPI_Type_free(&wide));
+}
+
+static void graph_lengths(void)
+{
+    struct known w;
+    make_graph(&w);
+    for (int round = 0; round < ROUNDS; round++) {
+        run_lengths(&w, round, round % 3 == 0);
+    }
+    GOOD(MPI_Comm_free(&w.comm));
+}
+
+// Rank 0 sends more than the others expect: they are told, it is not, and later calls work.
+static void too_long(void)
+{
+    struct known w;
+    int out[4 * LEN] = { 0 }, in[4 * LEN], class;
+    make_graph(&w);
+    GOOD(MPI_Comm_set_errhandler(w.comm, MPI_ERRORS_RETURN));
+    for (int round = 0; round < 40; round++) {
+        bool is_bad = round % 10 == 9;
+        int rc = MPI_Neighbor_alltoall(out, is_bad && me == 0 ? LEN : 1, MPI_INT, in, 1, MPI_INT,
+                                       w.comm);
+        bool is_hit = is_bad && (me == 0 || w.from[0] == 0 || w.from[3] == 0);
+        MPI_Error_class(rc, &class);
+        T_EQ(class, is_hit ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+    }
     GOOD(MPI_Comm_free(&w.comm));
 }
 
@@ -141,6 +221,8 @@ int main(int argc, char **argv)
         }
         graph(form);
     }
+    graph_lengths();
+    too_long();
     MPI_Finalize();
     return t_status();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of a log that ranks store in a mapping of the file (hint pliant_shared_map): all of them
-// are in the file as soon as they are written, and its size is right whenever MPI tells it and in
-// the end. The argument "die": a rank dies, which needs mpiexec --on-failure=shrink.
+// Lines of a log: all of them are in the file, once, and its size is right whenever MPI tells it
+// and in the end. The first argument says how they come there: "map", ranks store them in a mapping
+// of the file (hint pliant_shared_map); "batch", they are collected (hint pliant_shared_batch);
+// "plain", no hint. The second, "die": a rank dies, which needs mpiexec --on-failure=shrink.
 #include "t.h"
 
 #include <mpi.h>
@@ -15,6 +16,8 @@ enum { N_LINE = 3000, LONGEST = 80000, FEW = 100 };
 
 static int me, n;
 static char path[64];
+static const char *hint = "pliant_shared_map"; // NULL: none
+static bool is_batch;                          // lines may be in the file a little later
 
 static MPI_File open_log(int mode)
 {
@@ -23,12 +26,14 @@ static MPI_File open_log(int mode)
     char text[16] = "";
     int has = 0;
     MPI_Info_create(&info);
-    MPI_Info_set(info, "pliant_shared_map", "enable");
+    if (hint != NULL) {
+        MPI_Info_set(info, hint, "enable");
+    }
     T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | mode, info, &f), 0);
     MPI_Info_free(&info);
     MPI_File_get_info(f, &info);
-    MPI_Info_get(info, "pliant_shared_map", 15, text, &has);
-    T_STR(text, "enable");
+    MPI_Info_get(info, hint != NULL ? hint : "pliant_shared_batch", 15, text, &has);
+    T_STR(text, hint != NULL ? "enable" : "automatic");
     MPI_Info_free(&info);
     return f;
 }
@@ -183,12 +188,52 @@ static void check_without(void)
     T_EQ(MPI_File_close(&f), 0);
 }
 
+// Lines that were collected are in the file soon, without any call, and whoever reads the file by
+// MPI sees them at once.
+static void check_soon(void)
+{
+    char buf[FEW], got[FEW];
+    memset(buf, 'a' + me % 26, FEW);
+    MPI_File f = open_log(MPI_MODE_RDWR);
+    T_EQ(MPI_File_set_size(f, 0), 0);
+    for (int i = 0; i < 3; i++) {
+        T_EQ(MPI_File_write_shared(f, buf, FEW, MPI_CHAR, MPI_STATUS_IGNORE), 0);
+    }
+    for (int i = 0; i < 6000 && size_on_disk() < 3LL * FEW * n; i++) {
+        usleep(10000);
+    }
+    T_EQ(size_on_disk(), 3 * FEW * n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    T_EQ(MPI_File_set_size(f, 0), 0);
+    T_EQ(MPI_File_seek_shared(f, 0, MPI_SEEK_SET), 0);
+    T_EQ(MPI_File_write_ordered(f, buf, FEW, MPI_CHAR, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_write_shared(f, buf, FEW, MPI_CHAR, MPI_STATUS_IGNORE), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    int sum[26] = { 0 }, count;
+    for (int i = 0; i < 2 * n; i++) {
+        MPI_Status s;
+        memset(got, 0, FEW);
+        T_EQ(MPI_File_read_at(f, (MPI_Offset)i * FEW, got, FEW, MPI_CHAR, &s), 0);
+        MPI_Get_count(&s, MPI_CHAR, &count);
+        T_EQ(count, FEW);
+        T_EQ(got[0], got[FEW - 1]);
+        T_MUST(got[0] >= 'a' && got[0] <= 'z');
+        sum[got[0] - 'a']++;
+    }
+    for (int i = 0; i < n && n <= 26; i++) {
+        T_EQ(sum[i], 2);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
 // Space that the file may not have is not asked for, and lines that fit are written.
 static void check_limit(void)
 {
     struct rlimit old, low;
     char buf[FEW];
     memset(buf, 'x', FEW);
+    signal(SIGXFSZ, SIG_IGN);
     MPI_File f = open_log(MPI_MODE_WRONLY);
     T_EQ(MPI_File_set_size(f, 0), 0);
     getrlimit(RLIMIT_FSIZE, &old);
@@ -198,8 +243,12 @@ static void check_limit(void)
     T_EQ(MPI_File_write_shared(f, buf, FEW, MPI_CHAR, MPI_STATUS_IGNORE), 0);
     expect_size(f, (long long)FEW * n);
     MPI_File_seek_shared(f, (MPI_Offset)low.rlim_cur, MPI_SEEK_SET);
-    signal(SIGXFSZ, SIG_IGN);
     int rc = MPI_File_write_shared(f, buf, FEW, MPI_CHAR, MPI_STATUS_IGNORE), class;
+    if (is_batch && rc == MPI_SUCCESS) { // the file is exact, or all are told why not
+        rc = MPI_File_sync(f);
+    } else if (is_batch) {
+        MPI_File_sync(f);
+    }
     MPI_Error_class(rc, &class);
     T_EQ(class, MPI_ERR_NO_SPACE);
     expect_size(f, (long long)FEW * n);
@@ -239,13 +288,21 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     snprintf(path, sizeof path, "/tmp/io_log.%d", (int)getpid());
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
-    bool dies = argc > 1 && strcmp(argv[1], "die") == 0;
+    bool dies = argc > 2 && strcmp(argv[2], "die") == 0;
+    if (argc > 1 && strcmp(argv[1], "map") != 0) {
+        is_batch = true;
+        hint = strcmp(argv[1], "batch") == 0 ? "pliant_shared_batch" : NULL;
+    }
     if (dies) {
         check_death();
     } else {
         check_lines();
         check_mixture();
-        check_without();
+        if (is_batch) {
+            check_soon();
+        } else {
+            check_without();
+        }
         check_limit();
         MPI_Barrier(MPI_COMM_WORLD);
     }

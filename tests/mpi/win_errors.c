@@ -89,6 +89,16 @@ static void check_arguments(MPI_Win win)
     WRONG(MPI_Accumulate(x, 1, mixed, 0, 0, 1, mixed, MPI_SUM, win), MPI_ERR_TYPE, "several");
     WRONG(MPI_Accumulate(x, 1, MPI_FLOAT, 0, 0, 1, MPI_INT, MPI_SUM, win), MPI_ERR_TYPE, "same");
     WRONG(MPI_Compare_and_swap(x, x, x, MPI_DOUBLE, 0, 0, win), MPI_ERR_TYPE, "compared");
+    // No element can be accumulated by any operator: programs probe so.
+    float none[1];
+    MPI_Request r;
+    T_EQ(MPI_Accumulate(none, 0, MPI_FLOAT, 0, 0, 0, MPI_FLOAT, MPI_BAND, win), 0);
+    T_EQ(MPI_Get_accumulate(none, 0, MPI_FLOAT, none, 0, MPI_FLOAT, 0, 0, 0, MPI_FLOAT, MPI_BAND,
+                            win),
+         0);
+    T_EQ(MPI_Raccumulate(none, 0, MPI_FLOAT, 0, 0, 0, MPI_FLOAT, MPI_BAND, win, &r), 0);
+    T_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), 0);
+    WRONG(MPI_Accumulate(x, 1, MPI_FLOAT, 0, 0, 1, MPI_FLOAT, MPI_BAND, win), MPI_ERR_OP, "BAND");
     T_EQ(MPI_Put(x, 4, MPI_INT, 0, 4, 0, MPI_INT, win) != 0, 1);
     T_EQ(MPI_Put(x, 0, MPI_INT, 0, 4, 0, MPI_INT, win), 0);
     T_EQ(MPI_Win_unlock_all(win), 0);

@@ -30,7 +30,7 @@ def compare_header(mpi, abi, here):
     for name, (_, value) in abi.const.items():
         if value in abi.objects:  # some are there only where the Fortran compiler has the type
             lines += [f"#ifdef {name}", f'    printf("{name} %d\\n", (void *){name} == (void *)&{value});', "#endif"]
-        elif name not in NOT_IN_HEADER and name not in abi.newer:
+        elif name not in NOT_IN_HEADER and name not in abi.newer and name not in abi.own:
             lines.append(f'    printf("{name} %d\\n", (int)(size_t){name} == (int){value});')
     size, source, tag, error = abi.status
     lines.append(f'    printf("MPI_Status %d\\n", sizeof(MPI_Status) == {size} && offsetof(MPI_Status, MPI_SOURCE) == {source} '
@@ -52,14 +52,24 @@ def compare_header(mpi, abi, here):
     return len(rows)
 
 
-def symbols(path):
-    """Name -> size of what a library offers."""
-    found = {}
-    for line in subprocess.run(["nm", "-DS", "--defined-only", path], capture_output=True, text=True, check=True).stdout.splitlines():
-        word = line.split()
+def listed(path):
+    """Name, version (empty: it has none), kind and size of what a library offers."""
+    done = subprocess.run(["nm", "-DS", "--defined-only", "--with-symbol-versions", path], capture_output=True, text=True, check=True)
+    for word in (line.split() for line in done.stdout.splitlines()):
         if len(word) == 4:
-            found[word[3].split("@")[0]] = (word[2], int(word[1], 16))
-    return found
+            name, _, version = word[3].partition("@")
+            yield name, version.lstrip("@"), word[2], int(word[1], 16)
+
+
+def symbols(path):
+    return {name: (kind, size) for name, _, kind, size in listed(path)}
+
+
+def compare_versions(real, ours):
+    """A symbol that the real library has with a version is in ours with that version; others have none."""
+    theirs = {name: version for name, version, _, _ in listed(real)}
+    for name, version, _, _ in listed(ours):
+        check(theirs.get(name, version) == version, f"{name} has the version '{theirs.get(name)}' in {real}, and '{version}' in {ours}")
 
 
 def real_library(program, *begins):
@@ -70,8 +80,9 @@ def real_library(program, *begins):
 
 def compare_symbols(mpi, abi, here):
     """Every MPI function of the real library is in ours; variables of the table have its sizes."""
-    real = symbols(real_library(os.path.join(here, mpi), "libmpich.", "libmpi."))
-    ours = symbols(os.path.join(BUILD, "lib", "pliant", mpi, abi.library))
+    theirs, mine = real_library(os.path.join(here, mpi), "libmpich.", "libmpi."), os.path.join(BUILD, "lib", "pliant", mpi, abi.library)
+    real, ours = symbols(theirs), symbols(mine)
+    compare_versions(theirs, mine)
     for name, (kind, size) in real.items():
         if name.startswith(("MPI_", "PMPI_", "MPIX_", "PMPIX_")) and not name.endswith(("_F90", "_FN")) and name != "MPI_CONVERSION_FN_NULL":
             check(name in ours, f"{mpi}: {name} is not there")
@@ -89,15 +100,18 @@ def compare_fortran(abi, here):
     path = os.path.join(here, "numbers.f90")
     with open(path, "w", encoding="ascii") as f:
         f.write("program numbers\n  use mpi\n  integer :: ierror\n  if (command_argument_count() > 9) call MPI_Init(ierror)\n")
-        f.writelines(f"  print '(a, l2)', '{name}', {name} == {number}\n" for name, number in abi.fortran.items())
+        f.writelines(f"  print '(a, l2)', '{name}', {name} == {number}\n" for name, number in abi.fortran.items()
+                     if name not in abi.own and name not in abi.newer)
         f.write("end program\n")
     program = path[:-4]
     subprocess.run(["mpif90.openmpi", "-w", "-o", program, path], check=True, cwd=here)
     rows = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     for row in rows:
         check(row.endswith(" T"), f"openmpi: {row.split()[0]} has another number in Fortran")
-    real = symbols(real_library(program, "libmpi_mpifh."))
-    ours = symbols(os.path.join(BUILD, "lib", "pliant", "openmpi", "libmpi_mpifh.so.40"))
+    theirs = real_library(program, "libmpi_mpifh.")
+    mine = os.path.join(BUILD, "lib", "pliant", "openmpi", "libmpi_mpifh.so.40")
+    real, ours = symbols(theirs), symbols(mine)
+    compare_versions(theirs, mine)
     for name in real:
         is_internal = name in ("ompi_intercept_extra_state_t_class", "mpiext_pcollreq_mpifh_dummy")
         check(is_internal or name in ours, f"openmpi: {name} is not there")

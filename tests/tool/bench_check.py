@@ -4,6 +4,7 @@
 right, the report shows them; and competitors end, also when the one that started them is killed."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -76,6 +77,11 @@ def verdicts():
     with open(page, encoding="utf-8") as f:
         text = f.read()
     check('class="ratio far">0.5<' in text and 'class="ratio behind">25<' in text, "ratios have their colours")
+    rows = re.findall(r"<tr[^>]*>.*?</tr>", text)
+    missed = [row.startswith('<tr class="missed">') for row in rows if 'class="pass"' in row or 'class="fail"' in row]
+    check(missed == [False, True] and "tr.missed td {" in text, "the row of an aim that is missed is marked")
+    check(text.count("<table>") == text.count('<div class="scroll"><table>') > 0 and ".scroll { overflow-x: auto; }" in text,
+          "a table that is wider than the window can be scrolled, nothing of it is cut")
 
 
 def children(pid):

@@ -60,6 +60,11 @@ def main():
     if r.returncode != 0 or r.stdout != "done\n":
         bad += 1
         print(f"failed: calls that are the same: status {r.returncode}\n{r.stdout}", file=sys.stderr)
+    for _ in range(5):
+        r = subprocess.run([MPIEXEC, "-n", "2", PROBE, "bcast0", "bcast1", "0", "last"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if SENTENCE not in re.sub(r"\s+", " ", r.stdout):
+            bad += 1
+            print(f"failed: two roots in the last call: status {r.returncode}\n{r.stdout}", file=sys.stderr)
     return 1 if bad else 0
 
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from lib.launch import BUILD, MPIEXEC, SLOW, Run, check, sanitizer_behind, status
+from lib.launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, check, sanitizer_behind, sanitizer_flags, status
 
 PROBE = os.path.join(BUILD, "tests", "bin", "record_probe")
 NEXT = "\x1d"
@@ -90,6 +90,9 @@ def one_rank(d):
         t.wait(r"\(gdb\) ")
         t.type("set confirm off\n")
         t.wait(r"\(gdb\) ")
+        t.type("shell echo \"<$LD_PRELOAD>\"\n")
+        t.wait(r"\n<>")  # the library that replays is loaded into the program alone
+        t.wait(r"\(gdb\) ")
         t.type("break half_way\n")
         t.wait(r"Breakpoint 1 at 0x")
         t.wait(r"\(gdb\) ")
@@ -129,6 +132,31 @@ def one_at_a_time():
     t.type("quit\n")
     check(t.end() == 0, t.text)
     check(re.search(r"sum [0-9a-f]{16}", t.text), t.text)
+
+
+def foreign_programs(d):
+    """A program of another MPI stops at its own function, in which its variables can be seen."""
+    for abi in (a for a in ("mpich", "openmpi") if shutil.which(f"mpicc.{a}")):
+        program = os.path.join(d, abi)
+        subprocess.run([f"mpicc.{abi}", "-g", "-w", *sanitizer_flags(), "-o", program,
+                        os.path.join(SOURCE, "tests", "abi", "foreign_job.c")], check=True)
+        t = Terminal(MPIEXEC, "--gdb=1", "-n", 2, program, "order")
+        t.wait(r"\[gdb of rank 1\]")
+        t.wait(r"\(gdb\) ")
+        t.type("break any_order\n")
+        t.wait(r"Breakpoint 1 at 0x")
+        t.wait(r"\(gdb\) ")
+        t.type("run\n")
+        t.wait(r"Breakpoint 1, any_order", 120)
+        t.wait(r"\(gdb\) ")
+        t.type("print rank\n")
+        t.wait(r"\$1 = 1")
+        t.wait(r"\(gdb\) ")
+        t.type("continue\n")
+        t.wait(r"right with 2", 120)
+        t.wait(r"exited normally")
+        t.type("quit\n")
+        check(t.end() == 0, t.text)
 
 
 def in_tmux(d):
@@ -189,6 +217,7 @@ def main():
     with tempfile.TemporaryDirectory() as d:
         one_rank(d)
         one_at_a_time()
+        foreign_programs(d)
         in_tmux(d)
     sys.exit(status())
 

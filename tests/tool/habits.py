@@ -45,7 +45,8 @@ ROWS = {
         -genv NAME VALUE|-genvlist NAMES|-genvall|-genvnone|-env NAME VALUE|-envlist NAMES|-envall|-envnone|-wdir DIR|-path DIR|-configfile APPFILE|
         -l|-prepend-rank|-outfile-pattern PATTERN|-errfile-pattern PATTERN|-bootstrap ssh|-bootstrap-exec PROGRAM|-print-rank-map|
         -ordered-output|-noconf|-V|-version|-v|-iface eth0|-nic eth0|-netmask 10.0.0.0/8|-branch-count 8|-tmpdir DIR|-cleanup|-silent-abort|-rmk pbs|
-        -tune|-gdb|-gdba|-dbg|-nolocal|-trace|-t|-check_mpi|-mps|-aps|-gtool|-gtoolfile|-ilp64|-rdma|-RDMA|-dapl|-DAPL|-ib|-IB|-ofi|-OFI|-psm2|
+        -tune|-gdb|-gdba|-dbg|-nolocal|-s|-trace|-t|-trace-pt2pt|-trace-collectives|-trace-imbalance|-check_mpi|-mps|-aps|-gtool|-gtoolfile|-ilp64|
+        -rdma|-RDMA|-dapl|-DAPL|-ib|-IB|-ofi|-OFI|-psm2|
         -PSM2|-hostos""",
 }
 PRINTS = ("-info", "-version", "--version", "-V")  # and end

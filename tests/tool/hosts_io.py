@@ -61,5 +61,36 @@ def moved(env, d):
     check(not left_behind(C, HOSTS), "processes are left")
 
 
+REFUSED = "the job runs on one host, and its ranks share one memory, which none can leave"
+
+
+def left_host(env, d):
+    """All ranks begin on one host, with lines of a log in a mapping or collected. With --movable the rank that has the
+    shared pointer goes to another host, and the pointer goes on; without, mpictl says why none can go, and the job goes on."""
+    reason = skip_reason()
+    if reason:
+        print("no rank is moved:", reason)
+        return
+    share = ["--checkpoint-dir", os.path.join(d, "images")]
+    for how, option, rank, host in (("mapped", ["--movable"], 0, "vc2"), ("batch", share, 1, "vc3")):
+        name = os.path.join(d, f"data-{how}{len(option)}")
+        p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *option, "-n", "3", "--hosts", "vc1:3,vc2:3,vc3:3", PROBE,
+                            name, name + ".gate", how],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                    env={**os.environ, **env, "PLIANT_IMAGE_DIR": d})
+        text = wait_for(p, "step 5 ")
+        q = C.popen("vc1", [MPICTL, "migrate", *(["--together"] if option is share else []), rank, host],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        out = q.communicate(timeout=100 * SLOW)[0]
+        if option is share:
+            check(q.returncode != 0 and REFUSED in " ".join(out.split()), out)
+        else:
+            check(q.returncode == 0 and out.strip() == f"rank {rank} is on host {host}", out)
+        open(name + ".gate", "w", encoding="ascii").close()
+        text = finish(p, text)
+        check(p.returncode == 0 and "all is well with 3 ranks" in text, f"{how} {option}: {p.returncode}\n{text}")
+    check(not left_behind(C, HOSTS), "processes are left")
+
+
 if __name__ == "__main__":
-    sys.exit(cases((programs, moved)))
+    sys.exit(cases((programs, moved, left_host)))

@@ -136,8 +136,14 @@ def named(folder):
     r = HostRun(C, *hosts("hosts.far"))
     check(r.rc != 0 and "vc9" in r.words, r)
     pthreads = compile_to(folder, os.path.join(HYBRID, "triple.upc"), "triple_pt", "-pthreads")
-    r = HostRun(C, *hosts("hosts.both", pthreads, 2))
-    check(r.rc != 0 and "(-p 1)" in r.words, r)
+    # A process on each host, or several, which have one, two or three threads.
+    r = HostRun(C, *hosts("hosts.both", pthreads, 2, "where"))
+    check(r.rc == 0 and where(r) == ["0/1 0/2 0/1 good on vc2", "0/1 1/2 -1/1 good on vc3"], r)
+    for n, each in ((4, 2), (5, 2), (6, 3)):
+        words = ["-env", f"HOSTS={folder}/hosts.both", UPCRUN, "-n", n, "-p", each, pthreads, "where"]
+        r = HostRun(C, f"--ranks-per-proc={n}", *map(str, words))
+        check(r.rc == 0 and where(r) == [
+            f"0/1 {t}/{n} {t}/{n} good on vc{2 if t < (n + 1) // 2 else 3}" for t in range(n)], r)
     r = HostRun(C, "--ranks-per-proc=2", *hosts("hosts.1", pthreads, 2, "where"), ":",
                 "--ranks-per-proc=2", *hosts("hosts.2", pthreads, 2, "where"))
     check(r.rc == 0 and where(r) == [f"{k // 2}/2 {k % 2}/2 {k}/4 good on vc{2 + k // 2}" for k in range(4)], r)

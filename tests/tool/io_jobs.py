@@ -26,7 +26,7 @@ def restarted(env, d):
     if reason:
         print("no checkpoints:", reason)
         return
-    for net, n, *how in (({}, 3), ({"PLIANT_NET": "tcp"}, 2), ({}, 4, "mapped")):
+    for net, n, *how in (({}, 3), ({"PLIANT_NET": "tcp"}, 2), ({}, 4, "mapped"), ({}, 5, "batch")):
         name = os.path.join(d, f"data{n}")
         p = start({**env, **net}, "--checkpoint-dir", f"{d}/ckpt{n}", "-n", n, PROBE, name, name + ".gate", *how)
         text = wait_for(p, "step 5 ")

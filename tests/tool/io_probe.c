@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that write a file in every way, step by step, until a test lets them end:
 //
-//     io_probe FILE GATE [state | leave | mapped]      ends when GATE is there
+//     io_probe FILE GATE [state | leave | mapped | batch]      ends when GATE is there
 //
 // state: the number of the step is what a checkpoint holds. It is made while an access is under
 // way; the program that starts again opens the files, cuts off what was written later, and goes on.
 //
-// mapped: lines are stored in a mapping of FILE.log.
+// mapped: lines are stored in a mapping of FILE.log. batch: they are collected.
 // leave: all ranks but one end, because the world shrinks, and do not close the file.
 //
 // Each step appends a block of records interleaved by rank, half of it nonblocking, and one line of
@@ -20,7 +20,7 @@
 
 enum { RECORD = 64, N_RECORD = 100, BYTES = RECORD * N_RECORD, LINE = 32 };
 
-static int rank, size, with_state;
+static int rank, size, with_state, with_batch;
 static char out[2][BYTES], in[BYTES];
 
 static void check(int is_good, const char *what, int step)
@@ -94,7 +94,8 @@ static MPI_File open_file(const char *name, int mode, MPI_Offset bytes)
     MPI_File f;
     MPI_Info info;
     MPI_Info_create(&info);
-    MPI_Info_set(info, "pliant_shared_map", "enable"); // where the mode allows it
+    // A mapping is used where the mode allows it.
+    MPI_Info_set(info, with_batch ? "pliant_shared_batch" : "pliant_shared_map", "enable");
     must(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | mode, info, &f), "MPI_File_open", 0);
     MPI_Info_free(&info);
     must(MPI_File_set_size(f, bytes), "MPI_File_set_size", 0);
@@ -190,6 +191,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     check(argc == 3 || argc == 4, "the number of arguments", 0);
     with_state = argc == 4 && strcmp(argv[3], "state") == 0;
+    with_batch = argc == 4 && strcmp(argv[3], "batch") == 0;
     if (with_state) {
         take_state(&step);
     }

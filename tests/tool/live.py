@@ -109,10 +109,13 @@ def owner_only(job):
 class Screen:
     """mpictl top on a terminal of its own."""
 
-    def __init__(self, *args):
+    def __init__(self, *args, no_color=None):
         self.out = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            os.environ.pop("NO_COLOR", None)
+            if no_color is not None:
+                os.environ["NO_COLOR"] = no_color
             os.execv(MPICTL, ["mpictl", "top", *args])
         self.size(20, 80)
 
@@ -168,9 +171,10 @@ def terminal(job):
     t.until(lambda s: "\033[?25h\033[?1049l" in s)
     check(termios.tcgetattr(t.fd)[3] & termios.ECHO, "echo is on again")
     t.close()
-    for sig in (signal.SIGKILL, signal.SIGTERM):
-        t = Screen(job.pid)
-        t.until(lambda s: "3 wait for it" in s)
+    for sig, no_color in ((signal.SIGKILL, "1"), (signal.SIGTERM, "")):
+        t = Screen(job.pid, no_color=no_color)
+        t.until(lambda s: "3 wait for it" in s and ("\033[33m" in s or no_color))
+        check(("\033[33m" in t.out) == (no_color == ""), f"NO_COLOR={no_color}: {t.out!r}")
         os.kill(t.pid if sig == signal.SIGKILL else children(t.pid)[0], sig)
         t.until(lambda s: "\033[?25h\033[?1049l" in s)
         t.close()

@@ -124,10 +124,12 @@ def full_disk():
 class Terminal:
     """mpiexec on a terminal of its own."""
 
-    def __init__(self, *args):
+    def __init__(self, *args, **env):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ["TERM"] = "xterm"
+            os.environ.pop("NO_COLOR", None)
+            os.environ.update(env)
             os.execv(MPIEXEC, [MPIEXEC, *args])
         self.seen = b""
 
@@ -165,8 +167,20 @@ def on_a_terminal():
     check(t.status() == 0, "exit status")
 
 
+def colours():
+    """Labels have colours on a terminal only, and not where NO_COLOR says so; an empty NO_COLOR says nothing."""
+    plain, coloured = b"[0] x\r\n", b"\033[31m[0]\033[0m x\r\n"
+    for env, options, want in (({}, (), coloured), ({"NO_COLOR": "1"}, (), plain), ({"NO_COLOR": ""}, (), coloured),
+                               ({}, ("--color=never",), plain), ({"NO_COLOR": "1"}, ("--color=always",), coloured)):
+        t = Terminal("-n", "1", "-l", *options, PROBE, "print", "x", **env)
+        check(t.wait_for(want) is not None, f"{env} {options}: {t.seen}")
+        check(t.status() == 0, f"exit status: {env} {options}")
+    r = Run("-n", 1, "-l", PROBE, "print", "x")
+    check(r.out == "[0] x\n", f"colours in a pipe: {r}")
+
+
 for part in (whole_lines, pieces_of_lines, long_lines, same_file, slow_reader, full_disk,
-             on_a_terminal):
+             on_a_terminal, colours):
     begin_part = time.monotonic()
     part()
     print(f"{part.__name__} {time.monotonic() - begin_part:.2f} s", flush=True)

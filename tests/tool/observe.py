@@ -77,6 +77,19 @@ def profile():
     check(r.rc == 0 and "nothing to show" in r.words, r)
 
 
+def sampled():
+    """Of many short calls few are timed, but all are counted, and long waits among them are seen."""
+    r = Run("--profile", "-n", 2, PROBE, "many", 20003)
+    for call, mark in (("Recv", "recv"), ("Send", "send"), ("Isend", "isend"), ("Wait", "wait"), ("Waitall", "waitall")):
+        row = [line.split() for line in r.err.splitlines() if line.endswith(f"MPI_{call} {line_of('// many ' + mark)}")]
+        check(len(row) == 1 and "20003" in row[0], f"{call} {row} {r}")
+        if mark == "recv":
+            check(0.19 < float(row[0][0]) < 60, f"five messages, each 40 ms late: {row}")
+    check("4 B .. 7 B 60009 #" in " ".join(r.err.split()), r)
+    late = [float(line.split()[0]) for line in r.err.splitlines() if line.endswith("s  rank 0 waited for rank 1")]
+    check(len(late) == 1 and late[0] > 0.19, r)
+
+
 def timeline():
     name = os.path.join(folder, "t.json")
     r = Run("--timeline", name, "-n", 3, PROBE, "ring")
@@ -160,6 +173,7 @@ if IS_SANITIZED:
     print("skipped: a sanitizer's library must come before those that mpiexec puts first")
     sys.exit(77)
 profile()
+sampled()
 timeline()
 killed()
 kinds_of_ranks()

@@ -74,6 +74,30 @@ static void ring(void)
     MPI_Comm_free(&dup);
 }
 
+// So many messages that not each is timed. Rank 1 is late to five of them.
+static void many(int n)
+{
+    int value = rank;
+    MPI_Request r[2];
+    for (int i = 0; i < n; i++) {
+        if (rank == 0) {
+            MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, // many recv
+                     MPI_STATUS_IGNORE);
+            MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); // many send
+            MPI_Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &r[0]);
+            MPI_Wait(&r[0], MPI_STATUS_IGNORE); // many wait
+        } else if (rank == 1) {
+            if (i % (n / 5) == n / 10) {
+                usleep(40000);
+            }
+            MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+            MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r[0]);
+            MPI_Isend(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r[1]); // many isend
+            MPI_Waitall(2, r, MPI_STATUSES_IGNORE);                    // many waitall
+        }
+    }
+}
+
 // Small messages and as much computing: for measuring what recording costs.
 static void pingpong(int n, int loops)
 {
@@ -198,6 +222,8 @@ int main(int argc, char **argv)
         late();
     } else if (strcmp(what, "ring") == 0) {
         ring();
+    } else if (strcmp(what, "many") == 0) {
+        many(atoi(argv[2]));
     } else if (strcmp(what, "pingpong") == 0) {
         pingpong(atoi(argv[2]), atoi(argv[3]));
     } else if (strcmp(what, "self") == 0) {

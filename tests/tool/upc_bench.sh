@@ -12,3 +12,5 @@ must_say '^\| random \| 2 \| 4 \| groups of 2 \|' cat out/upc.md
 must_say '^\| 8-byte get, 4 threads \|' cat out/upc.md
 must_say '^\| own elements through a cast pointer, 2 threads, beside private C \|' cat out/upc.md
 must_say '^\| plain C through upcc beside cc: crc \|' cat out/upc.md
+must_say '^\| toposort \| 4 \|' cat out/upc.md
+must_say '^\| far random updates, collected beside one by one \|' cat out/upc.md

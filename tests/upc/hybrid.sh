@@ -102,18 +102,30 @@ int main(void)
 {
     upc_lock_t *a = upc_all_lock_alloc();
     upc_lock_t *b = upc_all_lock_alloc();
-    upc_lock(MYTHREAD % 2 ? a : b);
+    int is_first = MYTHREAD == 0, is_last = MYTHREAD == THREADS - 1;
+    if (is_first || is_last) upc_lock(is_last ? a : b);
     upc_barrier;
-    upc_lock(MYTHREAD % 2 ? b : a);
+    if (is_first || is_last) upc_lock(is_last ? b : a);
+    upc_barrier;
     return 0;
 }
 EOT
 upcc -g stuck.upc -o stuck
-no 'UPC thread 1 of group 0 is in upc_lock on the UPC threads, called at .*stuck.upc:8' \
+upcc -g -pthreads stuck.upc -o stuck_pt
+no 'UPC thread 1 of group 0 is in upc_lock on the UPC threads, called at .*stuck.upc:9' \
     mpiexec upcrun -n 2 ./stuck
 # Over locks on another host too: a thread that waits for one sleeps.
-no 'rank 1 is in upc_lock on the UPC threads, called at .*stuck.upc:8' \
+no 'rank 1 is in upc_lock on the UPC threads, called at .*stuck.upc:9' \
     env PLIANT_FAKE_HOSTS=2 upcrun -n 2 ./stuck
+no 'rank 1 (endpoint rank 3, thread [0-9]*) is in upc_lock on the UPC threads, called at .*stuck.upc:9' \
+    env PLIANT_FAKE_HOSTS=2 upcrun -n 4 -p 2 ./stuck_pt
+grep -q 'endpoint rank 1, .* is in upc_barrier .*stuck.upc:10' err || {
+    bad=$((bad + 1))
+    cat err
+}
+# Processes with different numbers of threads.
+upcc -pthreads "$here/triple.upc" -o triple_pt
+is '0/1 0/3 0/3 good\n0/1 1/3 1/3 good\n0/1 2/3 2/3 good\n' upcrun -n 3 -p 2 ./triple_pt
 no 'divide' mpiexec --upc-groups=3 -n 4 ./triple
 no 'no MPI rank' mpiexec upcrun -n 2 ./figure2
 no 'needs -n' mpiexec upcrun ./figure2

@@ -73,10 +73,18 @@ RANLIB = echo
 END
 make -j$JOBS arch=here LAlib='-lblas -lm'
 sed -e 's/^1000 /200 /' -e '0,/^2            Ps/s//1            Ps/' _hpccinf.txt >hpccinf.txt"""
+# The part of FFTW that uses MPI and its test program; the transforms of single ranks are those of Debian's library of the same release.
+FFTW = """./configure -q --disable-fortran --disable-doc CC=gcc CFLAGS=-O2
+rm -f mpi/testsched.c
+ls mpi/*.c tests/fftw-bench.c tests/hook.c libbench2/*.c | xargs -P $JOBS -I{} $CC -O2 -w -DHAVE_CONFIG_H -I. -Iapi -Impi -c {} -o {}.o
+ar rc bench.a libbench2/*.o
+$CC -o mpi-bench mpi/*.o tests/*.o bench.a -lfftw3 -lm"""
+FFTW_CHECKS = "$RUN ./mpi-bench -v -oestimate " + " ".join("--verify " + p for p in ("32x24x10", "obc60x30", "ifc60x30", "ofr4x12x18v3", "ibr10x12x5x12v2", "ik15o00x20e10"))
 APPS = [
     App("netpipe", "netpipe", "", 2, "messages of up to 64 bytes", 'make mpi MPICC="$CC" CFLAGS="-O2 -w"', "$RUN ./NPmpi -u 64 -n 200 -o np.out", r"(?<=: )[ ]+\d+ bytes"),
     App("hpcc", "hpcc", "libblas-dev", 2, "all its tests, with a small input", HPCC, "$RUN ./hpcc", r"(?m)^(?!CPU).*(PASSED|FAILED)|(Success=\d+)",
         reads=("hpccoutf.txt",)),
+    App("fftw", "fftw3", "libfftw3-dev", 4, "its checks of six transforms in two to four dimensions", FFTW, FFTW_CHECKS, r"(?m)^\S+(?= \d)"),
 ]
 
 

@@ -3,6 +3,7 @@
 #include "tools/lib/job_status.h"
 
 #include "boot/jobtab.h"
+#include "boot/wait_record_wire.h"
 
 #include "tools/lib/deadlock_hints.h"
 #include "net/shm/shm_wire.h"
@@ -28,6 +29,20 @@ static uint32_t state_of(const struct pli_node_row *r)
     return atomic_load_explicit(&r->state, memory_order_acquire);
 }
 
+// The thread that serves one-sided access for its process never begins anything itself.
+static bool is_progress_thread(uint32_t pid, const char *tid)
+{
+    char path[64 + 256], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%u/task/%s/comm", pid, tid);
+    FILE *f = fopen(path, "re");
+    bool is_read = f != NULL && fgets(name, sizeof name, f) != NULL;
+    if (f != NULL) {
+        fclose(f);
+    }
+    return is_read && strcmp(name, PLI_WAIT_PROGRESS_THREAD "\n") == 0;
+}
+
+// The threads of a process that may call MPI.
 static uint32_t n_thread(uint32_t pid)
 {
     char path[64];
@@ -35,7 +50,7 @@ static uint32_t n_thread(uint32_t pid)
     snprintf(path, sizeof path, "/proc/%u/task", pid);
     DIR *d = opendir(path);
     for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL; e = readdir(d)) {
-        n += e->d_name[0] != '.';
+        n += e->d_name[0] != '.' && !is_progress_thread(pid, e->d_name);
     }
     if (d != NULL) {
         closedir(d);

@@ -168,6 +168,7 @@ static struct pli_upcrun_shape decide(const struct pli_upcrun_args *w,
     }
     long each = w->pthreads > 0 ? w->pthreads : facts->each > 0 ? facts->each : s.n_thread;
     s.is_pthreads = facts->is_pthreads;
+    s.each = s.is_pthreads ? each : 1;
     s.n_proc = facts->is_pthreads ? (s.n_thread + each - 1) / each : s.n_thread;
     return s;
 }

@@ -30,6 +30,7 @@ static void tell_threads(const struct pli_upcrun_shape *s)
     if (s->is_pthreads) {
         set_number("PLIANT_UPC_THREADS", s->n_thread);
         set_number("PLIANT_UPC_PROCS", s->n_proc);
+        set_number("PLIANT_UPC_EACH", s->each);
     }
     if (s->is_quiet) {
         setenv("PLIANT_LOG", "error", 0);
@@ -228,11 +229,7 @@ int pli_upcrun_below(const struct pli_upcrun_shape *s, const char *boot)
         check_hosts(s->hosts);
     }
     if (n_upc > n_rank + n_extra) { // the others are on other hosts
-        if (n_proc != n_upc) {
-            pli_upcrun_bad("HOSTS spreads this group over several hosts, which a program compiled "
-                           "with -pthreads can only when each thread is a process (-p 1)");
-        }
-        n_proc = n_rank + n_extra;
+        n_proc = (n_rank + n_extra + s->each - 1) / s->each;
     }
     if (n_proc > n_rank + n_extra) {
         fprintf(stderr,

@@ -7,6 +7,7 @@
 
 struct pli_upcrun_shape {
     long n_thread, n_proc;
+    long each; // threads of one process at most
     bool is_pthreads, is_quiet, is_verbose, is_show;
     const char *timeout;
     const char *hosts; // a file with a list of hosts; NULL: this one

@@ -117,7 +117,7 @@ struct decl {
 
 enum affinity { AFF_NONE, AFF_INT, AFF_PTS };
 
-// upc_forall, with what is needed to turn it into a loop over local elements only.
+// upc_forall, or a plain for, with what is needed to turn it into a loop over local elements only.
 struct forall {
     struct forall *outer; // the innermost around it
     size_t init0, init1, cond0, cond1, step0, step1, body0, body1;
@@ -141,10 +141,11 @@ struct forall {
         bool is_copied; // a row that is far is fetched at once: nothing in the body can change it
     } near[16];
     int n_near;
+    bool is_stride; // a plain "for" with steps of THREADS
     bool is_opaque; // the body calls or writes through pointers
 };
 
-enum edit_kind { EDIT_EXPR, EDIT_TYPE, EDIT_DECL, EDIT_FUNC, EDIT_SYNC, EDIT_FORALL };
+enum edit_kind { EDIT_EXPR, EDIT_TYPE, EDIT_DECL, EDIT_FUNC, EDIT_SYNC, EDIT_FORALL, EDIT_LENGTHS };
 
 struct edit {
     enum edit_kind kind;

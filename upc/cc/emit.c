@@ -248,6 +248,10 @@ static void put_edit(struct emitter *e, struct edit *d)
     case EDIT_FORALL:
         pli_emit_forall(e, d->forall);
         break;
+    case EDIT_LENGTHS:
+        pli_emit_puts(e, "{");
+        pli_emit_decl_lengths(e, d->decl);
+        break;
     }
     d->active = false;
 }
@@ -303,6 +307,14 @@ void pli_emit_named(struct emitter *e, const struct type *t, const char *name)
     }
     pli_unit_arena_text_fini(&spec);
     pli_unit_arena_text_fini(&decl);
+}
+
+void pli_emit_length(struct emitter *e, const struct type *array)
+{
+    struct text len = { 0 };
+    put_len(e, array->len_t0, array->len_t1, &len);
+    pli_emit_printf(e, "(%s)", len.data);
+    pli_unit_arena_text_fini(&len);
 }
 
 void pli_emit_type(struct emitter *e, const struct type *t)

@@ -35,6 +35,8 @@ void pli_emit_directive(struct text *out, const struct source *src, int line);
 void pli_emit_range(struct emitter *e, size_t t0, size_t t1);
 void pli_emit_puts(struct emitter *e, const char *s);
 void pli_emit_printf(struct emitter *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// The length of a variable array, computed again.
+void pli_emit_length(struct emitter *e, const struct type *array);
 // A type without a name, or the declaration of a name.
 void pli_emit_type(struct emitter *e, const struct type *t);
 void pli_emit_named(struct emitter *e, const struct type *t, const char *name);

@@ -63,12 +63,30 @@ static void put_elem_size(struct emitter *e, const struct type *t)
     pli_emit_puts(e, ")");
 }
 
+static bool is_single(const struct type *step)
+{
+    struct size s = pli_layout_elems(step);
+    return s.known && s.n == 1 && !s.threads;
+}
+
 // " * number of elements" when a step covers more than one
 static void put_factor(struct emitter *e, const struct type *step)
 {
-    struct size s = pli_layout_elems(step);
-    if (s.n != 1 || s.threads) {
-        pli_emit_printf(e, " * %lld%s", (long long)s.n, s.threads ? "L * pli_upc_threads" : "L");
+    long long n = 1;
+    bool has_threads = false;
+    for (const struct type *t = step; t->kind == TY_ARRAY; t = t->base) {
+        if (t->len == LEN_VLA && t->len_id > 0) {
+            pli_emit_printf(e, " * (long)__pli_len%d", t->len_id);
+        } else if (t->len == LEN_VLA) {
+            pli_emit_puts(e, " * (long)");
+            pli_emit_length(e, t);
+        } else {
+            n *= t->len;
+            has_threads |= t->len_threads;
+        }
+    }
+    if (n != 1 || has_threads) {
+        pli_emit_printf(e, " * %lld%s", n, has_threads ? "L * pli_upc_threads" : "L");
     }
 }
 
@@ -110,9 +128,7 @@ void pli_emit_access_step(struct emitter *e, const struct type *ptr, struct node
     if (index == NULL) {
         pli_emit_puts(e, "1L");
     } else {
-        bool cast =
-            !minus && (pli_layout_elems(ptr->base).n != 1 || pli_layout_elems(ptr->base).threads);
-        pli_emit_puts(e, cast ? "(long)" : "");
+        pli_emit_puts(e, !minus && !is_single(ptr->base) ? "(long)" : "");
         pli_emit_expr_arg(e, index);
     }
     put_factor(e, ptr->base);
@@ -130,9 +146,10 @@ void pli_emit_access_diff(struct emitter *e, struct node *a, struct node *b)
     pli_emit_puts(e, ", ");
     pli_emit_expr_arg(e, b);
     end_step(e, to, block);
-    struct size s = pli_layout_elems(to);
-    if (s.n != 1 || s.threads) {
-        pli_emit_printf(e, " / (%lld%s)", (long long)s.n, s.threads ? "L * pli_upc_threads" : "L");
+    if (!is_single(to)) {
+        pli_emit_puts(e, " / (1");
+        put_factor(e, to);
+        pli_emit_puts(e, ")");
     }
 }
 
@@ -156,8 +173,7 @@ static void put_index(struct emitter *e, struct node *n)
     }
     pli_emit_puts(e, ", ");
     for (int i = n_term; i-- > 0;) {
-        struct size s = pli_layout_elems(term[i]->type);
-        if (n_term > 1 || s.n != 1 || s.threads) {
+        if (n_term > 1 || !is_single(term[i]->type)) {
             pli_emit_puts(e, "(long)");
         }
         pli_emit_expr_arg(e, term[i]->b);

@@ -62,8 +62,7 @@ static struct type *image_type(struct emitter *e, struct type *t)
 
 static void put_image(struct emitter *e, struct declarator *d, int id)
 {
-    char name[40];
-    snprintf(name, sizeof name, "__pli_image%d", id);
+    const char *name = pli_unit_arena_printf(&e->u->arena, "__pli_image%d_%s", id, d->name->text);
     pli_emit_puts(e, "static const ");
     pli_emit_named(e, image_type(e, d->type), name);
     pli_emit_puts(e, " = ");
@@ -117,7 +116,8 @@ static void put_descriptor(struct emitter *e, struct declarator *d, const char *
     pli_emit_type(e, pli_type_ultimate(t));
     pli_emit_puts(e, "), ");
     if (image) {
-        pli_emit_printf(e, "&__pli_image%d, sizeof __pli_image%d, 0", id, id);
+        const char *name = d->name->text;
+        pli_emit_printf(e, "&__pli_image%d_%s, sizeof __pli_image%d_%s, 0", id, name, id, name);
     } else if (d->has_init) {
         pli_emit_printf(e, "0, 0, __pli_fill%d", id);
     } else {
@@ -236,6 +236,31 @@ static bool is_open_typedef(const struct decl *d, const struct declarator *x)
     return d->at_file_scope && d->specs.storage == ST_TYPEDEF && pli_type_is_open(x->type);
 }
 
+// Does the declarator, or parameter, between these tokens say a length that has a variable?
+static bool is_named_length(const struct type *t, size_t t0, size_t t1)
+{
+    return t->kind == TY_ARRAY && t->len_id > 0 && t->len_t0 >= t0 && t->len_t1 <= t1;
+}
+
+static void put_lengths(struct emitter *e, const struct type *t, size_t t0, size_t t1,
+                        const char *before, const char *behind)
+{
+    for (; t->kind == TY_PTR || t->kind == TY_ARRAY; t = t->base) {
+        if (is_named_length(t, t0, t1)) {
+            pli_emit_printf(e, "%s__pli_len%d __attribute__((__unused__)) = ", before, t->len_id);
+            pli_emit_length(e, t);
+            pli_emit_puts(e, behind);
+        }
+    }
+}
+
+void pli_emit_decl_lengths(struct emitter *e, struct decl *d)
+{
+    for (const struct param *a = d->list->type->params; a != NULL; a = a->next) {
+        put_lengths(e, a->type, a->t0, a->t1, " const long ", ";");
+    }
+}
+
 // Consecutive declarators with the same specifiers stay one declaration, as a for loop needs it.
 static struct declarator *plain_objects(struct emitter *e, struct decl *d, struct declarator *x)
 {
@@ -261,6 +286,9 @@ static struct declarator *plain_objects(struct emitter *e, struct decl *d, struc
                 pli_unit_arena_text_puts(&first, spec.data);
             }
             pli_emit_puts(e, x == from ? " " : ", ");
+            if (d->specs.storage != ST_TYPEDEF) {
+                put_lengths(e, x->type, x->t0, x->t1, "", ", ");
+            }
             pli_emit_puts(e, decl.data);
             put_name_and_init(e, x);
         }
@@ -282,6 +310,9 @@ void pli_emit_decl(struct emitter *e, struct decl *d)
         pli_emit_puts(e, ";");
     }
     pli_emit_puts(e, " ");
+    for (struct declarator *x = d->list; x != NULL && d->specs.storage == ST_TYPEDEF; x = x->next) {
+        put_lengths(e, x->type, x->t0, x->t1, "const long ", "; ");
+    }
     for (struct declarator *x = d->list; x != NULL;) {
         bool is_static = d->at_file_scope || d->specs.storage == ST_STATIC;
         if (pli_type_is_shared(x->type) && d->specs.storage != ST_TYPEDEF) {

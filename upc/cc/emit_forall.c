@@ -419,10 +419,54 @@ static bool is_safe(struct forall *f)
     return !moves && !f->var->is_addressed && !may_change(f->limit);
 }
 
+// A plain loop with steps of THREADS. If it begins at an element of this thread it goes on so:
+// those elements follow each other in private memory.
+static void stride_loop(struct emitter *e, struct forall *f, int id)
+{
+    const char *var = f->var->name->text;
+    pli_emit_puts(e, "{");
+    clause(e, f->init0, f->init1);
+    if (!f->init_is_decl || e->out.data[e->out.len - 1] != ';') {
+        pli_emit_puts(e, ";");
+    }
+    pli_emit_printf(e, " const long __pli_sh%d = ", id);
+    if (f->base != NULL) {
+        put_shift(e, f->base);
+    } else {
+        pli_emit_puts(e, "0");
+    }
+    pli_emit_printf(e,
+                    "; if ((long)%s >= 0 && (__pli_sh%d + (long)%s) %% pli_upc_threads =="
+                    " pli_upc_mythread",
+                    var, id, var);
+    put_conditions(e, f, id);
+    pli_emit_printf(e, ") { const long __pli_g%d = (__pli_sh%d + (long)%s) / pli_upc_threads;", id,
+                    id, var);
+    map_arrays(e, f, id);
+    pli_emit_printf(e, " long __pli_k%d = 0; for (; ", id);
+    clause(e, f->cond0, f->cond1);
+    pli_emit_puts(e, "; ");
+    clause(e, f->step0, f->step1);
+    pli_emit_printf(e, ", __pli_k%d++) {", id);
+    body(e, f);
+    for (int i = 0; i < f->n_index; i++) {
+        f->index[i]->local = NULL;
+    }
+    pli_emit_puts(e, " } } else");
+    plain_loop(e, f, false);
+    body(e, f);
+    pli_emit_puts(e, " }");
+}
+
 void pli_emit_forall(struct emitter *e, struct forall *f)
 {
     int id = ++e->n_id;
-    if (f->kind == AFF_NONE) {
+    if (f->is_stride && is_safe(f) && f->n_index > 0) {
+        stride_loop(e, f, id);
+    } else if (f->is_stride) {
+        plain_loop(e, f, true);
+        body(e, f);
+    } else if (f->kind == AFF_NONE) {
         plain_loop(e, f, true);
         body(e, f);
     } else if (f->var != NULL && !f->is_nested && is_safe(f)) {

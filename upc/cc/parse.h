@@ -36,8 +36,11 @@ struct parser {
     int n_controlling;        // how many enclosing ones have an affinity
     struct node **seen_index; // N_INDEX nodes of the current forall bodies
     size_t n_seen, cap_seen;
+    int n_stride;          // enclosing loops with steps of THREADS, outside of any upc_forall
+    int n_local_stride;    // such loops so far that reach private memory
     int n_label, n_static; // seen so far, to know whether a body may be printed twice
     int n_anon;
+    int n_len;          // lengths of shared arrays that have a variable
     struct attrs attrs; // collected since the owner last cleared it
     int n_loop, n_switch;
     int n_opaque; // calls and writes through private pointers seen so far

@@ -25,7 +25,7 @@ struct deriv {
     unsigned quals;
     int64_t block;
     int64_t len;
-    bool len_threads, len_bad;
+    bool len_threads, len_bad, len_acts;
     size_t t0, t1;
     struct type *func; // D_FUNC: parameters filled in
 };
@@ -36,6 +36,17 @@ static struct deriv *make(struct parser *p, enum deriv_kind kind)
     d->kind = kind;
     d->t0 = p->at;
     return d;
+}
+
+// Does computing it do more than that?
+static bool has_effect(const struct node *n)
+{
+    if (n == NULL || n->kind == N_SIZEOF) {
+        return false;
+    }
+    return n->kind == N_CALL || n->kind == N_ASSIGN || n->kind == N_PREFIX ||
+           n->kind == N_POSTFIX || (n->kind == N_OPAQUE && !n->is_const) || has_effect(n->a) ||
+           has_effect(n->b) || has_effect(n->c);
 }
 
 // array-suffix: "[" ("static" | qualifier)* (assignment-expression | "*")? "]"
@@ -64,6 +75,7 @@ static struct deriv *array_suffix(struct parser *p)
         if (!pli_constant_dim(v, &d->len, &n_threads)) {
             d->len = LEN_VLA;
             d->len_bad = v->has_threads;
+            d->len_acts = has_effect(v);
         } else if (n_threads > 1 || (n_threads > 0 && d->len <= 0)) {
             d->len_bad = true;
         } else if (d->len < 0) {
@@ -206,6 +218,7 @@ static void apply(struct parser *p, struct type **t, struct deriv *d)
         (*t)->len_t0 = d->t0;
         (*t)->len_t1 = d->t1;
         (*t)->len_bad = d->len_bad;
+        (*t)->len_acts = d->len_acts;
         break;
     case D_FUNC:
         d->func->base = *t;
@@ -462,6 +475,7 @@ static bool init_declarator(struct parser *p, struct specs *s, struct declarator
     }
     pli_sema_decl_type(p, d->type, d->tok);
     d->type = pli_sema_decl_object(p, d->type, s, d->tok, has_init);
+    pli_sema_decl_lengths(p, d->type, s->storage, d->tok);
     d->sym = declare(p, s, d);
     d->sym->is_tls = s->is_thread || wants_tls(p, s, d);
     bool is_static = p->depth == 0 || s->storage == ST_STATIC;
@@ -542,6 +556,7 @@ static void old_style_params(struct parser *p, struct type *f)
         do {
             struct declarator *x = pli_parse_decl_declarator(p, d->specs.type, false);
             pli_sema_decl_type(p, x->type, x->tok);
+            pli_sema_decl_lengths(p, x->type, ST_STATIC, x->tok);
             if (x->type->kind == TY_ARRAY) {
                 x->type = pli_type_ptr(p->u, x->type->base);
             } else if (x->type->kind == TY_FUNC) {
@@ -576,6 +591,19 @@ static void declare_func_name(struct parser *p, size_t tok)
     }
 }
 
+// Lengths of shared arrays that parameters point to are computed once, where the body begins.
+static void name_lengths(struct parser *p, struct decl *d, struct declarator *f)
+{
+    int before = p->n_len;
+    for (struct param *a = f->type->params; a != NULL; a = a->next) {
+        pli_sema_decl_lengths(p, a->type, ST_NONE, a->tok);
+    }
+    if (p->n_len != before) {
+        d->list = f;
+        pli_parse_edit(p, EDIT_LENGTHS, p->at, p->at + 1)->decl = d;
+    }
+}
+
 // function-definition: declaration-specifiers declarator declaration-list? compound-statement
 static void function_definition(struct parser *p, struct decl *d, struct declarator *f)
 {
@@ -599,6 +627,7 @@ static void function_definition(struct parser *p, struct decl *d, struct declara
         pli_parse_edit(p, EDIT_FUNC, d->specs.t0, f->t1)->decl = d;
     }
     pli_scope_push(p);
+    name_lengths(p, d, f);
     for (struct param *a = f->type->params; a != NULL; a = a->next) {
         if (a->name != NULL) {
             struct sym *s = pli_scope_add(p, a->name, SYM_VAR, a->tok);
@@ -714,8 +743,10 @@ static void external_declaration(struct parser *p)
     }
     struct token *first = pli_parse_tok(p);
     if (!d->specs.has_type && first->kind == TOK_IDENT && first->name->ids == NULL &&
-        first[1].kind == TOK_IDENT) {
-        pli_diag_fatal(p->u, p->at, "unknown type name '%.*s'", (int)first->len, first->text);
+        (first[1].kind == TOK_IDENT || first[1].op == '*')) {
+        bool is_upc = first->len > 4 && strncmp(first->text, "upc_", 4) == 0;
+        pli_diag_fatal(p->u, p->at, "unknown type name '%.*s'%s", (int)first->len, first->text,
+                       is_upc ? "; is a header of UPC missing?" : "");
     }
     struct declarator *f = pli_parse_decl_declarator(p, d->specs.type, false);
     if (is_definition(p, f)) {

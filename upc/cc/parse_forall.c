@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses upc_forall, and finds loops whose accesses are all known to be local.
+// Parses upc_forall and for, and finds loops whose accesses are all known to be local.
 #include "parse_forall.h"
 
 #include "constant.h"
@@ -362,4 +362,107 @@ void pli_parse_forall(struct parser *p)
     body(p, f);
     pli_scope_pop(p);
     pli_parse_edit(p, EDIT_FORALL, t0, p->at)->forall = f;
+}
+
+static bool has_effect(const struct node *n)
+{
+    if (n == NULL || n->kind == N_SIZEOF) {
+        return false;
+    }
+    return n->kind == N_ASSIGN || n->kind == N_PREFIX || n->kind == N_POSTFIX ||
+           n->kind == N_CALL || n->kind == N_OPAQUE || has_effect(n->a) || has_effect(n->b) ||
+           has_effect(n->c);
+}
+
+// A counter that cannot come back to where it was.
+static struct sym *wide_counter(const struct node *n)
+{
+    struct sym *s = counter(n);
+    int rank = s != NULL ? pli_type_rank(s->type) : 0;
+    return rank >= 4 || (rank == 3 && !pli_type_is_unsigned(s->type)) ? s : NULL;
+}
+
+// i += THREADS
+static bool is_step_by_threads(struct parser *p, const struct node *n)
+{
+    int64_t v;
+    n = bare(n);
+    if (n == NULL || n->kind != N_ASSIGN || n->op != P_ADD_EQ || wide_counter(n->a) == NULL) {
+        return false;
+    }
+    const struct node *by = bare(n->b);
+    int fixed = p->u->opt.static_threads;
+    return by->kind == N_THREADS || (fixed > 0 && pli_constant_eval(by, &v) && v == fixed);
+}
+
+// Elements a[i] of arrays that are spread one by one.
+static void collect_stride(struct parser *p, struct forall *f, size_t from)
+{
+    int max = (int)(sizeof f->index / sizeof f->index[0]);
+    for (size_t i = from; i < p->n_seen && f->n_index < max; i++) {
+        struct node *n = p->seen_index[i];
+        struct sym *base = base_of(n->a);
+        bool moves = base != NULL && base->type->kind == TY_PTR && base->mod_at >= f->body0;
+        if (base == NULL || base->tok >= f->body0 || moves || !is_var(n->b, f->var) ||
+            unit_of(base) != 1) {
+            continue;
+        }
+        n->own_index = false;
+        f->index[f->n_index++] = n;
+        if (f->base == NULL && base->type->kind == TY_PTR) {
+            f->base = base;
+        }
+    }
+}
+
+static void for_body(struct parser *p, struct forall *f)
+{
+    int labels = p->n_label, statics = p->n_static, opaque = p->n_opaque;
+    int strides = p->n_local_stride;
+    size_t seen = p->n_seen;
+    p->n_stride += f->var != NULL;
+    p->n_loop++;
+    f->body0 = p->at;
+    pli_parse_stmt(p);
+    f->body1 = p->at;
+    p->n_loop--;
+    p->n_stride -= f->var != NULL;
+    f->is_opaque = p->n_opaque != opaque;
+    bool is_once = p->n_label != labels || p->n_static != statics || p->n_local_stride != strides;
+    if (f->var != NULL && !is_once && f->var->mod_at < f->body0 && !has_word(p, f, KW_FORALL)) {
+        collect_stride(p, f, seen);
+    }
+    p->n_local_stride += f->n_index > 0;
+    if (p->n_stride == 0 && p->forall == NULL) {
+        p->n_seen = 0;
+    }
+}
+
+// for-stmt: "for" "(" (declaration | expression? ";") expression? ";" expression? ")" statement
+void pli_parse_forall_for(struct parser *p)
+{
+    size_t t0 = p->at++;
+    struct forall *f = pli_unit_arena_alloc(&p->u->arena, sizeof *f);
+    pli_parse_expect(p, '(', "'('");
+    pli_scope_push(p);
+    f->is_stride = true;
+    f->unit = 1;
+    f->init0 = p->at;
+    if (pli_parse_decl_starts(p)) {
+        f->init_is_decl = true;
+        pli_parse_decl_block(p);
+        f->init1 = p->at - 1;
+    } else {
+        clause(p, &f->init0, &f->init1, ';', "';'");
+    }
+    const struct node *cond = clause(p, &f->cond0, &f->cond1, ';', "';'");
+    const struct node *step = clause(p, &f->step0, &f->step1, ')', "')'");
+    if (p->forall == NULL && !has_effect(cond) && is_step_by_threads(p, step)) {
+        f->var = counter(bare(step)->a);
+    }
+    for_body(p, f);
+    pli_scope_pop(p);
+    if (f->n_index > 0) {
+        pli_parse_edit(p, EDIT_FORALL, t0, p->at)->forall = f;
+    }
 }

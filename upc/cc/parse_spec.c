@@ -767,7 +767,7 @@ struct type *pli_parse_spec_type_name(struct parser *p, size_t *t0, size_t *t1)
     *t1 = p->at;
     struct type *t = p->attrs.opaque ? pli_type_basic(p->u, TY_UNKNOWN) : d->type;
     p->attrs = saved;
-    pli_sema_decl_type(p, t, *t0);
+    pli_sema_decl_type_name(p, t, *t0);
     if (pli_type_needs_print(t)) {
         pli_parse_edit(p, EDIT_TYPE, *t0, *t1)->type = t;
     }

@@ -46,32 +46,6 @@ static void loop_body(struct parser *p)
     p->n_loop--;
 }
 
-// "for" "(" (declaration | expression? ";") expression? ";" expression? ")" statement
-static void for_stmt(struct parser *p)
-{
-    p->at++;
-    pli_parse_expect(p, '(', "'('");
-    pli_scope_push(p);
-    if (pli_parse_decl_starts(p)) {
-        pli_parse_decl_block(p);
-    } else {
-        if (!pli_parse_is(p, ';')) {
-            value(p);
-        }
-        pli_parse_expect(p, ';', "';'");
-    }
-    if (!pli_parse_is(p, ';')) {
-        value(p);
-    }
-    pli_parse_expect(p, ';', "';'");
-    if (!pli_parse_is(p, ')')) {
-        value(p);
-    }
-    pli_parse_expect(p, ')', "')'");
-    loop_body(p);
-    pli_scope_pop(p);
-}
-
 static void if_stmt(struct parser *p)
 {
     p->at++;
@@ -154,7 +128,21 @@ static void asm_stmt(struct parser *p)
         }
         p->at++;
     }
+    size_t from = p->at;
     pli_parse_skip_parens(p);
+    for (size_t i = from; i < p->at; i++) { // operands are copied, not translated
+        const struct token *t = &p->u->toks[i];
+        bool is_label = t[-1].op == '[' && t[1].op == ']' && t[2].kind == TOK_STR;
+        bool is_member = t[-1].op == '.' || t[-1].op == P_ARROW;
+        bool is_name = t->kind == TOK_IDENT && t->op == 0 && !is_label && !is_member;
+        const struct sym *s = is_name ? t->name->ids : NULL;
+        if (s != NULL && s->kind == SYM_VAR && pli_type_is_shared(s->type)) {
+            pli_diag_error(p->u, i,
+                           "'%s' is shared: inline assembly cannot reach it; copy it to a private "
+                           "variable",
+                           t->name->text);
+        }
+    }
     pli_parse_expect(p, ';', "';'");
 }
 
@@ -255,7 +243,7 @@ static struct node *statement(struct parser *p)
         do_stmt(p);
         break;
     case KW_FOR:
-        for_stmt(p);
+        pli_parse_forall_for(p);
         break;
     case KW_FORALL:
         pli_parse_forall(p);

@@ -130,7 +130,7 @@ struct node *pli_sema_index(struct parser *p, struct node *a, struct node *i, si
     n->is_lvalue = true;
     pli_sema_inherit(n, a);
     pli_sema_inherit(n, i);
-    if (p->forall != NULL && n->upc &&
+    if ((p->forall != NULL || p->n_stride > 0) && n->upc &&
         (n->a->kind == N_IDENT || (n->a->kind == N_RVALUE && n->a->a->kind == N_IDENT))) {
         p->seen_index = pli_unit_arena_grow(&p->u->arena, p->seen_index, p->n_seen, &p->cap_seen,
                                             sizeof *p->seen_index);

@@ -239,11 +239,13 @@ struct node *pli_sema_binary_assign(struct parser *p, int op, struct node *a, st
         in = in->a;
     }
     bool shared = pli_type_is_shared(a->type);
+    bool is_value = in->kind == N_ADDR || in->kind == N_BINARY || in->kind == N_CALL;
     unsigned q = pli_type_ultimate(a->type)->quals;
     if (in->kind == N_THREADS || in->kind == N_MYTHREAD) {
         pli_diag_error(p->u, in->tok, "'%s' is not an lvalue",
                        in->kind == N_THREADS ? "THREADS" : "MYTHREAD");
-    } else if (shared && (!in->is_lvalue || a->type->kind == TY_ARRAY)) {
+    } else if ((shared && (!in->is_lvalue || a->type->kind == TY_ARRAY)) ||
+               (is_value && pli_type_is_pts(a->type))) {
         pli_diag_error(p->u, tok, "lvalue required as left operand of assignment");
     } else if (shared && (q & Q_CONST) != 0) {
         pli_diag_error(p->u, tok, "assignment to a read-only shared object");

@@ -19,13 +19,11 @@ static int count_threads(const struct type *t, bool *bad, bool *vla)
 
 static void check_array(struct parser *p, const struct type *t, size_t tok)
 {
-    bool bad = false, vla = false;
-    int n = count_threads(t, &bad, &vla);
+    bool bad = false, ignored = false;
+    int n = count_threads(t, &bad, &ignored);
     if (bad) {
         pli_diag_error(p->u, tok,
                        "in a shared array THREADS may only be multiplied by a positive constant");
-    } else if (vla) {
-        pli_diag_error(p->u, tok, "variable length array of shared type");
     } else if (n > 1) {
         pli_diag_error(p->u, tok, "THREADS occurs in more than one dimension of a shared array");
     } else if (n > 0 && pli_type_block(t) == 0) {
@@ -77,6 +75,55 @@ void pli_sema_decl_type(struct parser *p, const struct type *t, size_t tok)
             break;
         default:
             return;
+        }
+    }
+}
+
+static bool is_shared_vla(const struct type *t)
+{
+    bool bad = false, vla = false;
+    count_threads(t, &bad, &vla);
+    return vla && !bad && pli_type_is_shared(t);
+}
+
+// The next level of a type, from t on, that is a shared array of variable length.
+static struct type *next_length(struct type *t)
+{
+    while (t->kind == TY_PTR || t->kind == TY_ARRAY) {
+        if (t->kind == TY_ARRAY && t->len == LEN_VLA && !t->len_bad && pli_type_is_shared(t)) {
+            return t;
+        }
+        t = t->base;
+    }
+    return NULL;
+}
+
+void pli_sema_decl_lengths(struct parser *p, struct type *t, enum storage storage, size_t tok)
+{
+    bool is_fixed = p->depth == 0 || storage == ST_STATIC || storage == ST_EXTERN;
+    for (t = next_length(t); t != NULL; t = next_length(t->base)) {
+        if (t->len_id == 0 && is_fixed) {
+            pli_diag_error(p->u, tok,
+                           "a pointer to a shared array of variable length must be an automatic "
+                           "variable or a parameter of a prototype");
+            return;
+        }
+        if (t->len_id == 0 && p->u->toks[t->len_t0].op == '*' && t->len_t1 == t->len_t0 + 1) {
+            pli_diag_error(p->u, tok, "'[*]' in the parameters of a function definition");
+            return;
+        }
+        t->len_id = t->len_id > 0 ? t->len_id : ++p->n_len;
+    }
+}
+
+void pli_sema_decl_type_name(struct parser *p, struct type *t, size_t tok)
+{
+    pli_sema_decl_type(p, t, tok);
+    for (t = next_length(t); t != NULL; t = next_length(t->base)) {
+        if (t->len_id == 0 && t->len_acts) {
+            pli_diag_error(p->u, tok,
+                           "the length of a shared array in a type name must not have side "
+                           "effects; compute it before");
         }
     }
 }
@@ -133,6 +180,10 @@ struct type *pli_sema_decl_object(struct parser *p, struct type *t, const struct
         }
         return t;
     }
+    if (is_shared_vla(t)) {
+        pli_diag_error(p->u, tok, "variable length array of shared type");
+        return pli_type_strip(p->u, t, Q_UPC);
+    }
     bool is_register = s->storage == ST_REGISTER || s->storage == ST_AUTO;
     if ((p->depth > 0 || is_register) && s->storage != ST_STATIC && s->storage != ST_EXTERN) {
         pli_diag_error(p->u, tok, "shared object '%.*s' cannot have automatic storage",
@@ -167,6 +218,7 @@ struct type *pli_sema_decl_object(struct parser *p, struct type *t, const struct
 struct type *pli_sema_decl_member(struct parser *p, struct type *t, size_t tok)
 {
     pli_sema_decl_type(p, t, tok);
+    pli_sema_decl_lengths(p, t, ST_STATIC, tok);
     if (!pli_type_is_shared(t)) {
         return t;
     }

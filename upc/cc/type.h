@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Types of C11, GNU C and UPC. A type is never changed once built, except that a record or an
-// enumeration is completed in place. TY_UNKNOWN stands for what only the C compiler understands;
-// every check lets it pass.
+// enumeration is completed in place, and that a declaration names the lengths of shared arrays.
+// TY_UNKNOWN stands for what only the C compiler understands; every check lets it pass.
 #ifndef PLI_UPC_CC_TYPE_H
 #define PLI_UPC_CC_TYPE_H
 
@@ -97,6 +97,8 @@ struct type {
     bool len_threads;      // the number of elements is len * THREADS
     bool is_spelled_out;   // of a typedef that C cannot have: printed in full where it is used
     size_t len_t0, len_t1; // tokens of a VLA's length
+    bool len_acts;         // computing it has side effects
+    int len_id;            // the variable __pli_len<ID> holds it; 0: the tokens stand for it
     struct record *rec;
     struct enumdef *en;
     struct param *params;

@@ -102,7 +102,9 @@ static void print_array(struct type_printer *tp, const struct type *t, struct te
 {
     struct text len = { 0 };
     pli_unit_arena_text_puts(&len, "[");
-    if (t->len == LEN_VLA && tp->len != NULL) {
+    if (t->len == LEN_VLA && t->len_id > 0) {
+        pli_unit_arena_text_printf(&len, "__pli_len%d", t->len_id);
+    } else if (t->len == LEN_VLA && tp->len != NULL) {
         tp->len(tp->arg, t->len_t0, t->len_t1, &len);
     } else if (t->len >= 0) {
         pli_unit_arena_text_printf(&len, "%lld%s", (long long)t->len,
@@ -227,6 +229,9 @@ static void upc_type(struct unit *u, const struct type *t, struct text *spec, st
         upc_quals(spec, t);
         if (t->tdname != NULL) {
             pli_unit_arena_text_puts(spec, t->tdname->text);
+        } else if ((t->kind == TY_STRUCT || t->kind == TY_UNION) && t->rec->tag == NULL) {
+            pli_unit_arena_text_printf(spec, "%s <anonymous>",
+                                       t->rec->is_union ? "union" : "struct");
         } else {
             put_core(spec, t);
         }

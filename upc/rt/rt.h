@@ -73,7 +73,8 @@ struct rt {
     int group, n_group;
     bool is_funneled;          // fewer ranks than threads: only the first threads have one
     int n_rank;                // of the group
-    uint32_t n_proc;           // of the group
+    bool is_joined;            // some process of the job may have several threads
+    uint32_t each;             // threads of a process, of which mpiexec knows each; 0: it does not
     struct rt_thread *threads; // n_here
 };
 extern struct rt pli_rt;

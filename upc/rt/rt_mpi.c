@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // UPC threads as MPI ranks: which of them have one, and the world of threads.
 #include "rt.h"
+#include "rt_layout.h"
 #include "start.h"
 
 #include "boot/boot.h"
@@ -10,7 +11,6 @@
 #include "comm/implicit_init.h"
 #include "comm/endpoints.h"
 #include "obj/comm.h"
-#include "obj/group_build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,11 @@
 int pli_upc_n_here(void)
 {
     return pli_rt.n_here;
+}
+
+int pli_upc_mpi_is_joined(void)
+{
+    return pli_rt.is_joined;
 }
 
 int pli_upc_mpi_has_begun(void)
@@ -59,32 +64,12 @@ struct pli_upc_place pli_upc_hybrid_info(void)
     return p;
 }
 
-// The processes of all groups, in the order of groups: of each the first n_proc ranks.
-static enum pli_err all_processes(struct pli_group **out)
-{
-    const struct pli_node *node = &pli_proc.boot->node;
-    struct pli_group_build b;
-    struct pli_endpoint *ep = pli_process_ep();
-    pli_group_build_init(&b);
-    if (node->rows[pli_proc.boot->row].upc_n == 0) {
-        pli_group_build_add_id(&b, ep->id);
-        return pli_group_build_finish(&b, NULL, ep->id, out);
-    }
-    for (uint32_t i = 0; i < node->header->n_world; i++) { // of all hosts
-        for (uint32_t k = 0; node->procs[i].upc_leads != 0 && k < pli_rt.n_proc; k++) {
-            uint64_t proc = pli_proc.boot->job | (i + k);
-            pli_group_build_add_id(&b, (struct pli_id){ proc, ep->id.ep });
-        }
-    }
-    return pli_group_build_finish(&b, NULL, ep->id, out);
-}
-
 int pli_upc_mpi_world(void **handles, const char **why)
 {
     struct pli_group *group;
     struct pli_comm *procs = NULL;
     struct pli_endpoint *ep = pli_process_ep();
-    enum pli_err err = all_processes(&group);
+    enum pli_err err = pli_rt_layout_all(&group);
     if (err == PLI_OK) {
         err = pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL, PLI_CONTEXT_UPC_ALL,
                               &procs);

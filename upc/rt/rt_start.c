@@ -3,6 +3,7 @@
 #include "rt.h"
 #include "rt_barrier.h"
 #include "rt_serve.h"
+#include "rt_layout.h"
 #include "start.h"
 #include "upc_calls.h"
 
@@ -46,39 +47,29 @@ static void *need_memory(void *p)
     return p;
 }
 
-// How the group's threads lie in processes. Threads are numbered by process.
+// The group's processes, and which of them this is.
 struct shape {
-    uint32_t n_proc, me;           // processes, and which of them this is
-    uint32_t first, n_rank, extra; // their numbers in the job: the first n_rank, then the others
+    struct rt_places places;
+    struct rt_proc *procs;
+    uint32_t n_proc, me;
 };
 
-static uint64_t proc_of(const struct shape *s, uint32_t i)
-{
-    return pli_proc.boot->job | (i < s->n_rank ? s->first + i : s->extra + i - s->n_rank);
-}
-
-static struct shape find_shape(const struct pli_upc_program *p)
+static struct shape find_places(void)
 {
     const struct pli_node_row *row = &pli_proc.boot->node.rows[pli_proc.boot->row];
-    uint32_t index = pli_proc.boot->index;
-    struct shape s = { 1, 0, index, 1, 0 };
+    struct shape s = { .places = { 1, pli_proc.boot->index, 1, 0 } };
     if (row->upc_n > 0) {
-        s = (struct shape){ row->upc_n, 0, row->upc_first, row->upc_ranks, row->upc_extra };
-        s.me = index - s.first < s.n_rank ? index - s.first : index - s.extra + s.n_rank;
-    }
-    if (p->is_pthreads && pli_conf.upc_procs > 0 && pli_conf.upc_procs < s.n_proc) {
-        s.n_proc = (uint32_t)pli_conf.upc_procs;
+        s.places = (struct rt_places){ row->upc_n, row->upc_first, row->upc_ranks, row->upc_extra };
     }
     pli_rt.n_rank = row->upc_n > 0 ? (int)row->upc_ranks : 1;
     pli_rt.is_funneled = row->upc_n > row->upc_ranks;
-    pli_rt.n_proc = s.n_proc;
     pli_rt.group = (int)row->upc_group;
     pli_rt.n_group = row->upc_n_group > 0 ? (int)row->upc_n_group : 1;
     return s;
 }
 
 // THREADS, from the launch; what the program was compiled for must agree.
-static void count_threads(const struct pli_upc_program *p, const struct shape *s)
+static int count_threads(const struct pli_upc_program *p, int n_place)
 {
     int fixed = 0, each = 0;
     for (struct pli_upc_unit *const *u = p->units; u < p->units_end; u++) {
@@ -93,7 +84,7 @@ static void count_threads(const struct pli_upc_program *p, const struct shape *s
         fixed = n > 0 ? n : fixed;
         each = (*u)->pthreads > each ? (*u)->pthreads : each;
     }
-    int n = (int)s->n_proc;
+    int n = n_place;
     if (p->is_pthreads) {
         n = pli_conf.upc_threads > 0 ? (int)pli_conf.upc_threads
             : each > 1               ? n * (each - 1)
@@ -105,14 +96,33 @@ static void count_threads(const struct pli_upc_program *p, const struct shape *s
                    "it with upcrun -n %d",
                    fixed, fixed, n, fixed);
     }
-    if (n > PLI_UPC_MAX_THREADS || n < (int)s->n_proc) {
-        pli_rt_die("%d threads in %u processes cannot be; %d is the limit", n, s->n_proc,
+    if (n > PLI_UPC_MAX_THREADS || n < n_place) {
+        pli_rt_die("%d threads in %d processes cannot be; %d is the limit", n, n_place,
                    PLI_UPC_MAX_THREADS);
     }
-    int more = n % (int)s->n_proc, me = (int)s->me;
-    pli_rt.n = pli_rt_threads = n;
-    pli_rt.n_here = n / (int)s->n_proc + (me < more);
-    pli_rt.first = n / (int)s->n_proc * me + (me < more ? me : more);
+    return n;
+}
+
+static void find_shape(const struct pli_upc_program *p, struct shape *s)
+{
+    uint32_t n_place = s->places.n;
+    pli_rt.n = pli_rt_threads = count_threads(p, (int)n_place);
+    // Below mpiexec upcrun starts one process for several places.
+    bool is_joined = p->is_pthreads && pli_conf.upc_procs > 0 && pli_conf.upc_procs < n_place;
+    pli_rt.each = is_joined && pli_conf.upc_each > 0 ? (uint32_t)pli_conf.upc_each : 0;
+    s->n_proc = pli_rt_layout_find(&s->places, pli_rt.each, pli_rt.n, &s->procs);
+    need_memory(s->procs);
+    pli_rt.is_joined = pli_rt.each > 1 || pli_rt.n > (int)s->n_proc;
+    uint64_t mine = pli_proc.boot->job | pli_proc.boot->index;
+    while (s->me < s->n_proc && s->procs[s->me].id != mine) {
+        s->me++;
+    }
+    if (s->me == s->n_proc) {
+        pli_rt_die("process %u of the job has no place among those of its group",
+                   pli_proc.boot->index);
+    }
+    pli_rt.n_here = s->procs[s->me].n;
+    pli_rt.first = s->procs[s->me].first;
 }
 
 static int64_t host_memory(void)
@@ -131,17 +141,16 @@ static int64_t host_memory(void)
 static void map_thread(const struct shape *s, char *segs, int t)
 {
     const struct pli_node *node = &pli_proc.boot->node;
-    int each = (pli_rt.n + (int)s->n_proc - 1) / (int)s->n_proc, base = pli_rt.n / (int)s->n_proc;
-    int more = pli_rt.n % (int)s->n_proc, big = more * each;
-    int proc = t < big ? t / each : more + (t - big) / base;
-    int k = t < big ? t % each : (t - big) % base;
-    uint32_t row;
-    bool is_mine = proc == (int)s->me;
-    const struct pli_node_proc *p = pli_node_find(node, (uint32_t)proc_of(s, (uint32_t)proc));
-    pli_rt.place[t].proc = (uint32_t)proc;
+    uint32_t proc = 0, row;
+    while (t >= s->procs[proc].first + s->procs[proc].n) {
+        proc++;
+    }
+    int k = t - s->procs[proc].first;
+    uint64_t id = s->procs[proc].id;
+    const struct pli_node_proc *p = pli_node_find(node, (uint32_t)id);
+    pli_rt.place[t].proc = proc;
     pli_rt.place[t].host = p != NULL ? p->host : pli_proc.boot->host;
-    if (!pli_boot_is_here(pli_proc.boot, proc_of(s, (uint32_t)proc), &row) ||
-        (pli_conf.upc_far && !is_mine)) {
+    if (!pli_boot_is_here(pli_proc.boot, id, &row) || (pli_conf.upc_far && proc != s->me)) {
         pli_rt.has_far = true;
         return;
     }
@@ -153,7 +162,10 @@ static void map_thread(const struct shape *s, char *segs, int t)
 static void map_all(const struct shape *s)
 {
     const struct pli_node_header *h = pli_proc.boot->node.header;
-    uint64_t each = (uint64_t)(pli_rt.n + (int)s->n_proc - 1) / s->n_proc;
+    uint64_t each = 1; // threads of the largest process
+    for (uint32_t i = 0; i < s->n_proc; i++) {
+        each = each > (uint64_t)s->procs[i].n ? each : (uint64_t)s->procs[i].n;
+    }
     uint64_t span = h->seg_size / each / RT_PAGE * RT_PAGE;
     char *segs;
     need(pli_segment_claim(&segs));
@@ -198,7 +210,7 @@ static struct pli_comm *make_comm(const struct shape *s, uint64_t context)
     struct pli_comm *comm;
     pli_group_build_init(&b);
     for (uint32_t i = 0; i < s->n_proc; i++) {
-        pli_group_build_add_id(&b, (struct pli_id){ proc_of(s, i), ep->id.ep });
+        pli_group_build_add_id(&b, (struct pli_id){ s->procs[i].id, ep->id.ep });
     }
     need(pli_group_build_finish(&b, NULL, ep->id, &group));
     need(pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL, context, &comm));
@@ -244,14 +256,15 @@ int pli_upc_open(const struct pli_upc_program *p)
 {
     need(pli_process_open(p->is_pthreads, pli_net_list, &pli_failure_handlers));
     pli_rt.is_pthreads = p->is_pthreads;
-    struct shape s = find_shape(p);
-    count_threads(p, &s);
+    struct shape s = find_places();
+    find_shape(p, &s);
     if (p->is_pthreads) {
         atomic_store(&pli_proc.boot->node.rows[pli_proc.boot->row].is_shared, 1);
     }
     map_all(&s);
     place_vars(p);
     make_threads(&s);
+    free(s.procs);
     *p->threads = pli_rt.n;
     *p->has_far = pli_rt.has_far;
     memcpy(p->seg, pli_rt.seg, sizeof pli_rt.seg);

@@ -37,6 +37,8 @@ void pli_upc_global_exit(int status) __attribute__((noreturn));
 int pli_upc_mpi_world(void **comms, const char **why);
 // Whether the calling UPC thread has an MPI rank; whether only the process has, not each thread.
 int pli_upc_mpi_has_rank(void);
+// Whether a process of the job may have several threads.
+int pli_upc_mpi_is_joined(void);
 int pli_upc_mpi_is_funneled(void);
 int pli_upc_mpi_has_begun(void); // MPI was initialised by its first use
 int pli_upc_n_here(void);        // UPC threads of this process

@@ -300,23 +300,32 @@ static void build(struct pli_across_play *p)
     }
 }
 
-static void play(struct pli_sched *s, const struct pli_coll_args *a, bool is_own)
+static void play(struct pli_sched *s, const struct pli_coll_args *a)
 {
     const struct pli_hostmap *h = pli_comm_state_hosts(a->comm);
     const struct pli_impi_map map = {
         .size = a->comm->size, .n_master = h->n_host, .number = h->host_of, .master = h->leaders
     };
-    struct pli_across_play p = { .s = s, .a = a, .h = h, .map = &map, .tag = pli_sched_tag(s) };
-    p.own = is_own ? p.tag : 0;
+    struct pli_across_play p = { .s = s, .a = a, .h = h, .map = &map, .own = pli_sched_own(s) };
+    p.tag = p.own != 0 ? p.own : pli_sched_tag(s);
     build(&p);
+}
+
+void pli_across_group(struct pli_sched *s, const struct pli_coll_args *a)
+{
+    play(s, a);
 }
 
 void pli_across_now(struct pli_sched *s, const struct pli_coll_args *a)
 {
-    play(s, a, a->kind > PLI_COLL_EXSCAN);
+    if (a->kind > PLI_COLL_EXSCAN) { // along a topology: IMPI has no tag for it
+        pli_sched_take_own(s, a->comm);
+    }
+    play(s, a);
 }
 
 void pli_across_later(struct pli_sched *s, const struct pli_coll_args *a)
 {
-    play(s, a, true);
+    pli_sched_take_own(s, a->comm);
+    play(s, a);
 }

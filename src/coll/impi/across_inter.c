@@ -26,12 +26,16 @@ static struct pli_coll_args group_args(const struct pli_coll_args *a, enum pli_c
 static void in_group(struct pli_sched *s, const struct pli_coll_args *g)
 {
     pli_sched_fence(s);
-    pli_sched_on(s, g->comm);
+    if (pli_sched_own(s) != 0 && g->comm->is_span) {
+        pli_sched_return_to(s, g->comm, pli_sched_own(s));
+    } else {
+        pli_sched_on(s, g->comm);
+    }
     if (g->kind == PLI_COLL_REDUCE && g->recv.count * g->recv.type->size == 0) {
         return; // no group sends anything for it
     }
     if (g->comm->is_span) {
-        pli_across_now(s, g);
+        pli_across_group(s, g);
     } else if (g->kind == PLI_COLL_BARRIER) {
         pli_barrier_dissem(s, g);
     } else if (g->kind == PLI_COLL_BCAST) {
@@ -50,7 +54,7 @@ static void in_group(struct pli_sched *s, const struct pli_coll_args *g)
 static void across(struct pli_sched *s, const struct pli_coll_args *a, int tag)
 {
     pli_sched_among(s, NULL);
-    pli_sched_return_to(s, a->comm, tag);
+    pli_sched_return_to(s, a->comm, pli_sched_own(s) != 0 ? pli_sched_own(s) : tag);
 }
 
 // The two ranks 0 exchange a message.
@@ -245,4 +249,10 @@ void pli_across_inter(struct pli_sched *s, const struct pli_coll_args *a)
     if (how[a->kind] != NULL && !(is_rooted && a->root == MPI_PROC_NULL)) {
         how[a->kind](s, a);
     }
+}
+
+void pli_across_inter_later(struct pli_sched *s, const struct pli_coll_args *a)
+{
+    pli_sched_take_own(s, a->comm);
+    pli_across_inter(s, a);
 }

@@ -11,9 +11,15 @@ SHM = {"PLIANT_NET": "ucx", "UCX_TLS": "posix,self", "UCX_LOG_LEVEL": "fatal"}
 MIXED = {"PLIANT_NET": "shm+ucx", "UCX_TLS": "tcp,self", "PLIANT_FAKE_HOSTS": "2"}
 
 
+def network():
+    return subprocess.run([os.path.join(BUILD, "bin", "mpiinfo"), "--network"], capture_output=True, text=True, check=True).stdout
+
+
+def has_ucx():
+    return "ucx          version" in network()
+
+
 def need_ucx():
-    info = subprocess.run([os.path.join(BUILD, "bin", "mpiinfo"), "--network"], capture_output=True, text=True,
-                          check=True).stdout
-    if "ucx          version" not in info:
-        print("skipped:", info.split("\n")[1])
+    if not has_ucx():
+        print("skipped:", network().split("\n")[1])
         sys.exit(77)

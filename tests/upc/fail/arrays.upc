@@ -58,8 +58,22 @@ shared [N*N/THREADS] double A[N][N];
 shared int (**p)[THREADS][THREADS];
 //--- vla
 void f(int n) { static shared int a[n]; } // error@35: variable length array of shared type
-//--- vla_pointer
-void f(int n) { shared int (*p)[n]; } // error@30: variable length array of shared type
+//--- vla_pointer_static
+void f(int n) { static shared int (*p)[n]; } // error@37: must be an automatic variable or a parameter of a prototype
+//--- vla_pointer_extern
+void f(int n) { extern shared int (*p)[n]; } // error@37: must be an automatic variable or a parameter of a prototype
+//--- vla_pointer_file_scope
+int n;
+shared int (*p)[n]; // error@14: must be an automatic variable or a parameter of a prototype
+//--- vla_member
+void f(int n) { struct s { shared int (*p)[n]; }; } // error@41: must be an automatic variable or a parameter of a prototype
+//--- vla_cast_with_effect
+int f(int n, shared int *a) { return ((shared int (*)[n++])a)[1][2]; } // error@40: must not have side effects
+//--- vla_open_definition
+int f(int n, shared int a[][*]) { return a[1][n]; } // error@25: '[*]' in the parameters of a function definition
+//--- vla_pointer_ok
+int f(int n, shared int a[][*]);
+int f(int n, shared int a[][n]) { shared int (*p)[n] = a + 1; return p[0][0]; }
 //--- negative_size
 shared [] int a[-1]; // error@17: size of array is negative
 //--- private_file_scope_threads
@@ -117,12 +131,13 @@ shared int a[THREADS << 1]; // error@12: only be multiplied by a positive consta
 shared int a[-THREADS]; // error@12: only be multiplied by a positive constant
 //--- dynamic_multi_declarator
 shared int a[THREADS], b[7], c[THREADS]; // error@24: needs THREADS in one dimension
-//--- vla_parameter
-void f(int n, shared int a[][n]); // error@26: variable length array of shared type
+//--- vla_parameter_old
+int n;
+int f(a) shared int (*a)[n]; { return a[1][0]; } // error@23: must be an automatic variable or a parameter of a prototype
 //--- vla_adjusted_parameter_ok
 void f(int n, shared int a[n]);
 //--- vla_typedef
-void f(int n) { typedef shared int T[n]; } // error@36: variable length array of shared type
+void f(int n) { typedef shared int T[n]; static T a; } // error@51: variable length array of shared type
 //--- static_zero_threads_factor flags=-T=2
 shared int a[-THREADS]; // error@14: size of array is negative
 //--- incomplete_element

@@ -112,10 +112,30 @@ static bool is_said(const char *text)
     return false;
 }
 
+// Names that the translator made up, as the user may know them: a record without a tag, and the
+// initial value of a shared object.
+static void write_own(const char *text, size_t len, char *to, size_t cap)
+{
+    static const char anon[] = "__pli_anon_", image[] = "__pli_image";
+    size_t n = 0;
+    for (const char *s = text; s < text + len && n + 32 < cap;) {
+        bool is_anon = begins(s, anon);
+        if (!is_anon && !begins(s, image)) {
+            to[n++] = *s++;
+            continue;
+        }
+        s += is_anon ? sizeof anon - 1 : sizeof image - 1;
+        s += strspn(s, "0123456789");
+        s += !is_anon && *s == '_';
+        n += (size_t)sprintf(to + n, "%s", is_anon ? "<anonymous>" : "");
+    }
+    to[n] = '\0';
+}
+
 // Report one diagnostic whose place is in the map. False: it is not.
 static bool print_mapped(const struct place *p, const char *map, bool is_bare)
 {
-    char *line, text[4096];
+    char *line, own[4096], text[8192];
     size_t len;
     int to[3];
     bool is_known = read_line(p->path, p->path_len, p->line, &line, &len);
@@ -130,8 +150,9 @@ static bool print_mapped(const struct place *p, const char *map, bool is_bare)
         }
     }
     if (read_line(p->path, p->path_len, to[0], &line, &len)) {
-        snprintf(text, sizeof text, "%.*s:%d:%d:%.*s", (int)p->path_len, p->path, to[0],
-                 pli_excerpt_column(line, len, to[1]), (int)strcspn(p->text, "\n"), p->text);
+        write_own(p->text, strcspn(p->text, "\n"), own, sizeof own);
+        snprintf(text, sizeof text, "%.*s:%d:%d:%s", (int)p->path_len, p->path, to[0],
+                 pli_excerpt_column(line, len, to[1]), own);
         if (!is_said(text)) {
             fprintf(stderr, "%s\n", text);
             pli_excerpt_print(stderr, to[0], line, len, to[1], (size_t)to[2]);
@@ -162,7 +183,12 @@ void pli_report_print(const char *said, const char *map, bool is_bare)
         is_dropping =
             is_ours(s) || (!is_excerpt(s) && read_place(s, &p) && print_mapped(&p, map, is_bare));
         if (!is_dropping) {
-            fwrite(s, 1, (size_t)(next(s) - s), stderr);
+            char own[8192];
+            size_t len = (size_t)(next(s) - s);
+            bool is_long = len > sizeof own / 2; // an excerpt of a very long line
+            write_own(s, is_long ? 0 : len, own, sizeof own);
+            fputs(own, stderr);
+            fwrite(s, 1, is_long ? len : 0, stderr);
         }
     }
 }

@@ -23,7 +23,7 @@ static int open_world(void)
 {
     const char *why;
     int provided, rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
-    if (rc != MPI_SUCCESS || pli_upc_n_here() == 1 || pli_upc_mpi_is_funneled()) {
+    if (rc != MPI_SUCCESS || !pli_upc_mpi_is_joined() || pli_upc_mpi_is_funneled()) {
         return rc;
     }
     world = calloc((size_t)pli_upc_n_here(), sizeof *world);

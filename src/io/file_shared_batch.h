@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines that come quickly, one after the other, are collected in shared memory and written by one
+// system call for many. Lines that come slowly are written at once.
+#ifndef PLI_IO_FILE_SHARED_BATCH_H
+#define PLI_IO_FILE_SHARED_BATCH_H
+
+#include "base/err.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_file;
+struct pli_file_access;
+
+// Rank 0, which has opened the file: how much memory all share, which begins with the shared
+// pointer; 0: lines are not collected in this file.
+size_t pli_file_shared_batch_len(const struct pli_file *f);
+// Rank 0 has that memory, and makes it ready.
+void pli_file_shared_batch_offer(struct pli_file *f);
+// Every member, where rank 0 did. Closing ends the thread, and is allowed without.
+enum pli_err pli_file_shared_batch_open(struct pli_file *f);
+void pli_file_shared_batch_close(struct pli_file *f);
+
+// Collect what is written with the shared pointer. False: the line is to be written by itself.
+// *err_out: lines that were collected before could not be written.
+bool pli_file_shared_batch_write(struct pli_file_access *a, enum pli_err *err_out);
+// What members have collected is in the file, or this tells what is wrong. Before every access.
+// Context: any thread.
+enum pli_err pli_file_shared_batch_flush(struct pli_file *f);
+// The same in a collective call, which changes the file or ends its use: it tells also what this
+// process could not write before.
+enum pli_err pli_file_shared_batch_settle(struct pli_file *f);
+// The same for all files of this process, which is about to end.
+void pli_file_shared_batch_flush_all(void);
+// The same before MPI is over, and lines are no longer collected: files may have been left open.
+void pli_file_shared_batch_leave(void);
+
+#endif

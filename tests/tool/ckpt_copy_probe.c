@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that go on while copies of them are written. Every step changes a page, reads a number from
+// a file, and looks whether the page that is to be changed next is as old as it should be: an image
+// that has memory of two moments, or a place in a file of another one, is found out.
+//
+//     ckpt_copy_probe NUMBERS GATE [WHAT]     ends when the file GATE is there
+//
+// NUMBERS has the numbers from 0 to 511, eight bytes each. WHAT a rank has besides: pipe, timer,
+// file (open for writing: NUMBERS.RANK), shared (memory), locked (memory).
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N_PAGE = 512, PAGE_WORDS = 8192 };
+
+static const char *what = "";
+static int rank;
+
+static void check(int is_good, const char *text)
+{
+    if (!is_good) {
+        fprintf(stderr, "ckpt_copy_probe: rank %d: %s is wrong\n", rank, text);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+}
+
+static void add_hindrance(const char *numbers)
+{
+    int fds[2];
+    char name[512];
+    if (strcmp(what, "pipe") == 0) {
+        check(pipe(fds) == 0, "a pipe");
+    } else if (strcmp(what, "timer") == 0) {
+        const struct itimerval far = { { 0, 0 }, { 10000, 0 } };
+        check(setitimer(ITIMER_REAL, &far, NULL) == 0, "a timer");
+    } else if (strcmp(what, "file") == 0) {
+        snprintf(name, sizeof name, "%s.%d", numbers, rank);
+        check(open(name, O_WRONLY | O_CREAT, 0600) >= 0, "a file");
+    } else if (strcmp(what, "shared") == 0) {
+        check(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) !=
+                  MAP_FAILED,
+              "shared memory");
+    } else if (strcmp(what, "locked") == 0) {
+        check(mlock(&rank, sizeof rank) == 0, "locked memory");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int is_over = 0, fd = open(argv[1], O_RDONLY);
+    uint64_t *words = calloc((size_t)N_PAGE * PAGE_WORDS, sizeof *words), number;
+    check(argc > 2 && fd >= 0 && words != NULL, "the command line");
+    what = argc > 3 ? argv[3] : "";
+    add_hindrance(argv[1]);
+    uint64_t step = 0;
+    while (!is_over) {
+        step++;
+        if (read(fd, &number, sizeof number) != (ssize_t)sizeof number) {
+            check(lseek(fd, 0, SEEK_SET) == 0 && // after the last
+                      read(fd, &number, sizeof number) == (ssize_t)sizeof number,
+                  "the file");
+        }
+        check(number == (step - 1) % N_PAGE, "the place in the file");
+        words[step % N_PAGE * PAGE_WORDS] = step;
+        uint64_t old = words[(step + 1) % N_PAGE * PAGE_WORDS];
+        check(old == (step + 1 > N_PAGE ? step + 1 - N_PAGE : 0), "the memory");
+        int is_open = access(argv[2], F_OK) == 0;
+        MPI_Allreduce(&is_open, &is_over, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        if (rank == 0 && step % 16 == 0) {
+            printf("step %d\n", (int)step);
+            fflush(stdout);
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    printf("rank %d is well at step %d\n", rank, (int)step);
+    MPI_Finalize();
+    return 0;
+}
