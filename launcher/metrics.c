@@ -251,19 +251,49 @@ static void ask_hosts(struct pli_timer *t)
     }
 }
 
-// The whole request is there: its first line counts.
+enum pli_metrics_verdict pli_metrics_judge(const char *request, size_t n)
+{
+    if (memchr(request, '\0', n) != NULL) {
+        return PLI_METRICS_BAD;
+    }
+    if (strstr(request, "\r\n\r\n") == NULL && strstr(request, "\n\n") == NULL) {
+        return n == PLI_METRICS_REQUEST - 1 ? PLI_METRICS_TOO_LONG : PLI_METRICS_MORE;
+    }
+    // Its first line counts.
+    bool is_get = strncmp(request, "GET ", 4) == 0, is_head = strncmp(request, "HEAD ", 5) == 0;
+    const char *path = request + (is_get ? 4 : 5);
+    if (!is_get && !is_head) {
+        return PLI_METRICS_NOT_ALLOWED;
+    }
+    if (strncmp(path, "/metrics", 8) != 0 || (path[8] != ' ' && path[8] != '?')) {
+        return is_get ? PLI_METRICS_NOT_FOUND : PLI_METRICS_NO_BODY;
+    }
+    return is_get ? PLI_METRICS_GET : PLI_METRICS_HEAD;
+}
+
 static void serve(struct pli_metrics_caller *c)
 {
     struct pli_metrics_state *self = pli_launcher.metrics;
-    bool is_get = strncmp(c->request, "GET ", 4) == 0;
-    bool is_head = strncmp(c->request, "HEAD ", 5) == 0;
-    const char *path = c->request + (is_get ? 4 : 5);
+    enum pli_metrics_verdict v = pli_metrics_judge(c->request, c->n_read);
+    if (v == PLI_METRICS_MORE) {
+        return;
+    }
     pli_loop_watch(&c->watch, 0);
-    if (!is_get && !is_head) {
+    switch (v) {
+    case PLI_METRICS_BAD:
+        answer(c, "400 Bad Request", false, true);
+        break;
+    case PLI_METRICS_TOO_LONG:
+        answer(c, "431 Request Header Fields Too Large", false, true);
+        break;
+    case PLI_METRICS_NOT_ALLOWED:
         answer(c, "405 Method Not Allowed", false, true);
-    } else if (strncmp(path, "/metrics", 8) != 0 || (path[8] != ' ' && path[8] != '?')) {
-        answer(c, "404 Not Found", false, is_get);
-    } else {
+        break;
+    case PLI_METRICS_NOT_FOUND:
+    case PLI_METRICS_NO_BODY:
+        answer(c, "404 Not Found", false, v == PLI_METRICS_NOT_FOUND);
+        break;
+    default:
         c->is_waiting = true;
         ask_hosts(&self->again);
     }
@@ -293,14 +323,7 @@ static void fire(struct pli_watch *w, uint32_t events)
     }
     c->n_read += (size_t)n;
     c->request[c->n_read] = '\0';
-    bool is_whole = strstr(c->request, "\r\n\r\n") != NULL || strstr(c->request, "\n\n") != NULL;
-    if (memchr(c->request, '\0', c->n_read) != NULL) {
-        answer(c, "400 Bad Request", false, true);
-    } else if (is_whole) {
-        serve(c);
-    } else if (c->n_read == sizeof c->request - 1) {
-        answer(c, "431 Request Header Fields Too Large", false, true);
-    }
+    serve(c);
 }
 
 static void too_late(struct pli_timer *t)

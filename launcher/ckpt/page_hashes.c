@@ -83,7 +83,9 @@ static bool list_runs(struct pli_page_hashes *h)
         h->n_page += r.n;
         at += r.n * sizeof(struct pli_page_hash);
     }
-    qsort(h->runs, h->n_run, sizeof *h->runs, by_address);
+    if (h->n_run > 0) {
+        qsort(h->runs, h->n_run, sizeof *h->runs, by_address);
+    }
     return at == h->len;
 }
 

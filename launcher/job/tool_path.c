@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_traced(const struct pli_options *opt)
@@ -29,11 +30,20 @@ static const char *find_lone(const struct pli_options *opt, const char **option_
     return opt->check != NULL ? "libpliant_check.so" : is_recorded ? "libpliant_record.so" : NULL;
 }
 
+// Whether the working directory has a library of this name that is to be taken: another user may
+// have put one there for whoever means the system's.
+static bool is_own_here(const char *word)
+{
+    struct stat st;
+    return stat(word, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
+           (st.st_mode & S_IWOTH) == 0 && access(word, R_OK) == 0;
+}
+
 // One tool: a path becomes absolute, because ranks may run in another directory.
 static char *full_path(const char *word)
 {
     char *path;
-    if (strchr(word, '/') == NULL && access(word, R_OK) != 0) {
+    if (strchr(word, '/') == NULL && !is_own_here(word)) {
         return pli_say_need(strdup(word)); // the loader looks for it where libraries are
     }
     path = realpath(word, NULL);

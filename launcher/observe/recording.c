@@ -7,20 +7,23 @@
 #include "launcher/base/output.h"
 #include "launcher/base/pack.h"
 #include "launcher/base/say.h"
+#include "launcher/base/user_file.h"
 #include "launcher/job/job.h"
 #include "launcher/observe/profile.h"
 #include "launcher/observe/timeline.h"
 #include "launcher/observe/trace_memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 static FILE *open_file(const char *option, const char *name)
 {
-    FILE *f = fopen(name, "we");
+    int fd = pli_user_file_open(name, O_WRONLY | O_TRUNC);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (f == NULL) {
-        pli_say_bad("%s: %s cannot be written: %s", option, name, strerror(errno));
+        pli_say_bad("%s: %s cannot be written: %s", option, name, pli_user_file_why());
     }
     return f;
 }

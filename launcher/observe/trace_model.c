@@ -64,6 +64,8 @@ static void read_tables(struct pli_trace_model_rank *r, struct pli_unpack *u)
     r->phases = list(r->n_phase, sizeof *r->phases);
     for (uint32_t i = 0; i < r->n_phase; i++) {
         r->phases[i].name = pli_unpack_text(u);
+        r->phases[i].name =
+            r->phases[i].name != NULL ? r->phases[i].name : pli_say_need(strdup("unknown"));
         r->phases[i].n = pli_unpack_u64(u);
         r->phases[i].ns = pli_unpack_u64(u);
         r->phases[i].ns_mpi = pli_unpack_u64(u);
@@ -86,6 +88,20 @@ static void read_events(struct pli_trace_model_rank *r, int64_t offset, struct p
             r->events[r->n_event++] = e;
         }
     }
+}
+
+static void forget(struct pli_trace_model_rank *r)
+{
+    for (uint32_t k = 0; k < r->n_site; k++) {
+        free(r->sites[k].place);
+    }
+    for (uint32_t k = 0; k < r->n_phase; k++) {
+        free(r->phases[k].name);
+    }
+    free(r->sites);
+    free(r->peers);
+    free(r->phases);
+    free(r->events);
 }
 
 bool pli_trace_model_add(struct pli_trace_model *m, uint32_t host, int64_t offset,
@@ -113,6 +129,10 @@ bool pli_trace_model_add(struct pli_trace_model *m, uint32_t host, int64_t offse
     read_events(r, offset, u);
     if (r->in_call != 0 && r->end > r->in_call) { // it ended inside a call
         r->ns_mpi += r->end - r->in_call;
+    }
+    if (u->is_bad) {
+        forget(r);
+        m->n_rank--;
     }
     return !u->is_bad;
 }
@@ -199,17 +219,7 @@ void pli_trace_model_close(struct pli_trace_model *m)
 void pli_trace_model_fini(struct pli_trace_model *m)
 {
     for (uint32_t i = 0; i < m->n_rank; i++) {
-        struct pli_trace_model_rank *r = &m->ranks[i];
-        for (uint32_t k = 0; k < r->n_site; k++) {
-            free(r->sites[k].place);
-        }
-        for (uint32_t k = 0; k < r->n_phase; k++) {
-            free(r->phases[k].name);
-        }
-        free(r->sites);
-        free(r->peers);
-        free(r->phases);
-        free(r->events);
+        forget(&m->ranks[i]);
     }
     for (uint32_t i = 0; i < m->n_host; i++) {
         free(m->hosts[i]);

@@ -4,6 +4,7 @@
 
 #include "launcher/base/output_lines.h"
 #include "launcher/base/say.h"
+#include "launcher/base/user_file.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 
@@ -88,7 +89,7 @@ static int open_file(const struct pli_job *job, const struct pli_proc_task *t, c
         return -1;
     }
     make_folders(path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | flags, 0666);
+    int fd = pli_user_file_open(path, O_WRONLY | O_APPEND | O_NONBLOCK | flags);
     if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) {
         close(fd); // a pipe would make mpiexec wait for its reader
         errno = ESPIPE;
@@ -107,7 +108,7 @@ void pli_output_files_make(struct pli_job *job)
                 open_file(job, &job->tasks[k], patterns[i], job->from == NULL ? O_TRUNC : 0, path);
             if (fd < 0) {
                 pli_say_bad("the output of rank %u cannot go to the file %s: %s",
-                            pli_task_rank(&job->tasks[k]), path, strerror(errno));
+                            pli_task_rank(&job->tasks[k]), path, pli_user_file_why());
             }
             close(fd);
         }
@@ -124,7 +125,7 @@ static void attach(const struct pli_job *job, const struct pli_proc_task *t, con
     int fd = open_file(job, t, pattern, 0, path);
     if (fd < 0) {
         pli_say("the output of rank %u cannot go to the file %s: %s; it is shown here instead",
-                pli_task_rank(t), path, strerror(errno));
+                pli_task_rank(t), path, pli_user_file_why());
         return;
     }
     pli_output_lines_to_file(s, fd, job->opt.is_output_copied);

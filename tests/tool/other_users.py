@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, PROBE, SLOW, Run, carriers, cases, check
+from launch import BUILD, MPIEXEC, PROBE, SLOW, Run, carriers, cases, check, sanitizer_behind
 
 MPICTL = os.path.join(BUILD, "bin", "mpictl")
 AS_OTHER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -315,6 +315,52 @@ def tokens(env, d):
         guest.communicate(timeout=60 * SLOW)
 
 
+# In a folder of his: links in the place of files that somebody else will name, and a library that says so when it is loaded.
+LAY = """
+import os, subprocess, sys
+folder, target = sys.argv[1:]
+os.mkdir(folder)
+os.chmod(folder, 0o777)
+for name in ("out", "timeline", "profile", "rank.0", "job"):
+    os.symlink(target, os.path.join(folder, name))
+subprocess.run(["cc", "-shared", "-fPIC", "-o", os.path.join(folder, "libfound.so"), "-x", "c", "-"], check=True, text=True,
+               input='#include <unistd.h>\\n__attribute__((constructor)) static void f(void) { if (write(2, "taken in ", 9)) {} }')
+"""
+
+
+def files(env, d):
+    """A folder that another user has prepared leads no output into a file of ours, and no code into our ranks."""
+    os.chmod(d, 0o777)
+    os.chmod(os.path.dirname(d), 0o711)
+    target, folder, own = os.path.join(d, "target"), os.path.join(d, "his"), os.path.join(d, "own")
+    with open(target, "w", encoding="ascii") as f:
+        f.write("ours\n")
+    r = subprocess.run([*OTHER, LAY, folder, target], capture_output=True, text=True, check=False)
+    check(r.returncode == 0, r)
+
+    def run(*args, program=("-n", 1, PROBE, "init", "print", "x", "final")):
+        r = Run(*args, *program, env=env, cwd=folder)
+        with open(target, encoding="ascii") as f:
+            check(f.read() == "ours\n", f"{args}: what is ours was written: {r}")
+        return r
+
+    link = "it is a symbolic link of another user"
+    for option in (("--timeline", "timeline"), ("--profile=profile",), ("-outfile-pattern", "out")):
+        r = run(*option)
+        check(r.rc == 2 and link in r.words, f"{option}: {r}")
+    r = run("--record", folder)
+    check(r.rc == 2 and "there is a record already" in r.words, r)
+    os.unlink(os.path.join(folder, "job"))
+    sanitizer_behind()
+    r = run("--record", folder, program=("-n", 2, os.path.join(BUILD, "tests", "bin", "record_probe"), "some"))
+    check(r.rc == 1 and "rank.0 cannot be written: File exists" in r.words, r)
+    r = run("--tool", "libfound.so")
+    check("taken in" not in r.err, f"a library of another user was taken: {r}")
+    os.symlink(own, os.path.join(d, "mine"))  # a link of our own is one
+    r = Run("-outfile-pattern", os.path.join(d, "mine"), "-n", 1, PROBE, "init", "print", "x", "final", env=env)
+    check(r.rc == 0 and os.path.getsize(own) > 0, r)
+
+
 if shutil.which("setpriv") is None or os.geteuid() != 0:
     print("skipped: it takes root and the command setpriv (package util-linux) to be another user")
     sys.exit(77)
@@ -322,4 +368,4 @@ for run in ([*OTHER, "pass"], [*AS_OTHER, MPICTL, "--version"], [*AS_OTHER, PROB
     if subprocess.run(run, stdout=subprocess.DEVNULL, check=False).returncode != 0:
         print(f"skipped: another user cannot run {run[4]} here")
         sys.exit(77)
-sys.exit(cases((sockets, no_descriptors, taken_names, memory, everything, tokens)))
+sys.exit(cases((sockets, no_descriptors, taken_names, memory, everything, tokens, files)))

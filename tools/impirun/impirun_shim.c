@@ -37,7 +37,11 @@ static const char *cache_folder(void)
         (mkdir(folder, 0700) != 0 && errno != EEXIST)) {
         return NULL;
     }
-    return folder;
+    // Code is loaded from there, so no other user may write it.
+    struct stat st;
+    bool is_own =
+        stat(folder, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return is_own ? folder : NULL;
 }
 
 // Run the script with a compiler. What the compiler says is shown only if it fails.
@@ -91,7 +95,8 @@ const char *pli_impirun_shim_find(const char *here, const char *mpi)
         pli_impirun_bad("there is no libimpi-%s.so in %s../lib, and it cannot be built: %s; build "
                         "it with %s %s FILE and say --shim FILE",
                         mpi, here,
-                        file == NULL                ? "HOME is not set, or not a folder to write to"
+                        file == NULL ? "HOME is not set or not a folder to write to, or others may "
+                                       "write to its .cache/pliant"
                         : access(script, R_OK) != 0 ? "its source is not installed"
                                                     : "its compiler is not in PATH",
                         script, compiler);
