@@ -6,6 +6,7 @@
 #include "wire/impi_collated.h"
 #include "wire/impi_job.h"
 #include "wire/impi_packet_wire.h"
+#include "wire/impi_token.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +140,30 @@ static void fuzz_ext32(const uint8_t *p, size_t len)
     pli_impi_ext32_from_x87(se, mant, out);
 }
 
+// The input as the text of a token, and as what a token says, which its text must give again.
+static void fuzz_token(const uint8_t *p, size_t len)
+{
+    char text[512] = "impi1-", where[PLI_IMPI_TOKEN_WHERE];
+    size_t n = len < sizeof text - 7 ? len : sizeof text - 7;
+    struct pli_impi_token made = { .host = "h" }, got;
+    memcpy(text + 6, p, n);
+    if (pli_impi_token_get(text, &got) == NULL) {
+        pli_impi_token_where(&got, where);
+        must(memchr(got.host, '\0', sizeof got.host) != NULL);
+    }
+    n = len < sizeof made.host - 1 ? len : sizeof made.host - 1;
+    memcpy(made.host, p, n);
+    made.host[0] = made.host[0] != '\0' ? made.host[0] : 'h';
+    made.port = (uint16_t)len;
+    made.has_tls = len % 2 != 0;
+    memcpy(made.secret, p, len < sizeof made.secret ? len : sizeof made.secret);
+    pli_impi_token_put(&made, text);
+    must(pli_impi_token_get(text, &got) == NULL && strcmp(got.host, made.host) == 0);
+    must(got.port == made.port && got.has_tls == made.has_tls && got.key == made.key);
+    must(memcmp(got.secret, made.secret, sizeof got.secret) == 0);
+    pli_impi_token_where(&got, where);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     if (len == 0) {
@@ -146,7 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     }
     uint32_t which, n;
     uint64_t key;
-    switch (data[0] % 7) {
+    switch (data[0] % 8) {
     case 0:
         fuzz_cmd(data + 1, len - 1, 1);
         break;
@@ -164,6 +189,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         break;
     case 5:
         fuzz_row(data + 1, len - 1);
+        break;
+    case 6:
+        fuzz_token(data + 1, len - 1);
         break;
     default:
         (void)pli_impi_cmd_get_method(data + 1, len - 1, &which, &n);
