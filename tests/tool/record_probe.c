@@ -234,6 +234,7 @@ static int main_killed(int n)
 {
     int v, total = n * (size - 1);
     MPI_Status s;
+    MPI_Barrier(MPI_COMM_WORLD); // all have begun to record
     if (rank != 0) {
         send_some(MPI_COMM_WORLD, n, 0);
     }
