@@ -76,6 +76,10 @@ static bool *choose(const struct pli_job *job)
             at++;
             last = read_rank(job, &at);
         }
+        if (last < first) {
+            pli_say_bad("--gdb=%s: %u-%u names no rank; the lower one comes first", job->opt.gdb,
+                        first, last);
+        }
         for (uint32_t r = first; r <= last; r++) {
             is_chosen[r] = true;
         }

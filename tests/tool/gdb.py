@@ -210,7 +210,7 @@ def main():
     check(r.rc == 2 and "--gdb needs a terminal" in r.words, r)
     r = Run("--gdb", "-n", 2, PROBE, env={"PATH": "/nowhere"})
     check(r.rc == 2 and "there is no gdb in PATH" in r.words, r)
-    for bad in ("5", "x", "1-", "0;1"):
+    for bad in ("5", "x", "1-", "0;1", "1-0"):
         t = Terminal(MPIEXEC, f"--gdb={bad}", "-n", 2, PROBE)
         check(t.end() == 2 and f"--gdb={bad}" in t.text, t.text)
     with tempfile.TemporaryDirectory() as d:
