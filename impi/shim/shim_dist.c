@@ -199,15 +199,8 @@ PLI_SHIM_API int MPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[]
 PLI_SHIM_API int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree,
                                                 int *weighted)
 {
-    PLI_SHIM_ENTER;
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = pli_shim_topo_of(comm, MPI_DIST_GRAPH, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS
-                   ? rc
-                   : PMPI_Dist_graph_neighbors_count(comm, indegree, outdegree, weighted);
-    }
+    PLI_SHIM_TOPO_OR(MPI_DIST_GRAPH,
+                     PMPI_Dist_graph_neighbors_count(comm, indegree, outdegree, weighted));
     *indegree = t->n;
     *outdegree = t->n_two;
     *weighted = t->is_weighted;
@@ -227,16 +220,9 @@ PLI_SHIM_API int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int so
                                           int sourceweights[], int maxoutdegree, int destinations[],
                                           int destweights[])
 {
-    PLI_SHIM_ENTER;
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = pli_shim_topo_of(comm, MPI_DIST_GRAPH, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS
-                   ? rc
-                   : PMPI_Dist_graph_neighbors(comm, maxindegree, sources, sourceweights,
-                                               maxoutdegree, destinations, destweights);
-    }
+    PLI_SHIM_TOPO_OR(MPI_DIST_GRAPH,
+                     PMPI_Dist_graph_neighbors(comm, maxindegree, sources, sourceweights,
+                                               maxoutdegree, destinations, destweights));
     const int *weights = t->is_weighted ? t->v + t->n + t->n_two : NULL;
     give(t->v, weights, t->n, maxindegree, sources, sourceweights);
     give(t->v + t->n, weights != NULL ? weights + t->n : NULL, t->n_two, maxoutdegree, destinations,

@@ -117,16 +117,6 @@ int pli_shim_topo_of(MPI_Comm comm, int kind, struct shim_topo **ours, struct sh
     return MPI_SUCCESS;
 }
 
-// Begins a function of `comm`: its span and topology, or the native library's answer.
-#define TOPO_OR(kind, native)                                                                      \
-    PLI_SHIM_ENTER;                                                                                \
-    struct shim_topo *t;                                                                           \
-    struct shim_span *s;                                                                           \
-    int rc = pli_shim_topo_of(comm, kind, &t, &s);                                                 \
-    if (rc != MPI_SUCCESS || t == NULL) {                                                          \
-        return rc != MPI_SUCCESS ? rc : (native);                                                  \
-    }
-
 static void coords_of(const struct shim_topo *t, int rank, int *coords)
 {
     for (int i = t->n - 1; i >= 0; i--) {
@@ -153,14 +143,14 @@ static int rank_at(const struct shim_topo *t, const int *coords)
 
 PLI_SHIM_API int MPI_Cartdim_get(MPI_Comm comm, int *ndims)
 {
-    TOPO_OR(MPI_CART, PMPI_Cartdim_get(comm, ndims));
+    PLI_SHIM_TOPO_OR(MPI_CART, PMPI_Cartdim_get(comm, ndims));
     *ndims = t->n;
     return MPI_SUCCESS;
 }
 
 PLI_SHIM_API int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[])
 {
-    TOPO_OR(MPI_CART, PMPI_Cart_get(comm, maxdims, dims, periods, coords));
+    PLI_SHIM_TOPO_OR(MPI_CART, PMPI_Cart_get(comm, maxdims, dims, periods, coords));
     if (maxdims < t->n) {
         return pli_shim_end(comm, MPI_ERR_ARG);
     }
@@ -172,7 +162,7 @@ PLI_SHIM_API int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int period
 
 PLI_SHIM_API int MPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
 {
-    TOPO_OR(MPI_CART, PMPI_Cart_rank(comm, coords, rank));
+    PLI_SHIM_TOPO_OR(MPI_CART, PMPI_Cart_rank(comm, coords, rank));
     int found = rank_at(t, coords);
     if (found < 0) {
         return pli_shim_end(comm, MPI_ERR_ARG);
@@ -183,7 +173,7 @@ PLI_SHIM_API int MPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
 
 PLI_SHIM_API int MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[])
 {
-    TOPO_OR(MPI_CART, PMPI_Cart_coords(comm, rank, maxdims, coords));
+    PLI_SHIM_TOPO_OR(MPI_CART, PMPI_Cart_coords(comm, rank, maxdims, coords));
     if (rank < 0 || rank >= s->size || maxdims < t->n) {
         return pli_shim_end(comm, rank < 0 || rank >= s->size ? MPI_ERR_RANK : MPI_ERR_ARG);
     }
@@ -193,7 +183,7 @@ PLI_SHIM_API int MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coord
 
 PLI_SHIM_API int MPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *source, int *dest)
 {
-    TOPO_OR(MPI_CART, PMPI_Cart_shift(comm, direction, disp, source, dest));
+    PLI_SHIM_TOPO_OR(MPI_CART, PMPI_Cart_shift(comm, direction, disp, source, dest));
     int *at = malloc(((size_t)t->n + 1) * sizeof *at);
     if (at == NULL || direction < 0 || direction >= t->n) {
         free(at);
@@ -212,7 +202,7 @@ PLI_SHIM_API int MPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *sou
 
 PLI_SHIM_API int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *newcomm)
 {
-    TOPO_OR(MPI_CART, PLI_SHIM_OUTSIDE(PMPI_Cart_sub(comm, remain, newcomm)));
+    PLI_SHIM_TOPO_OR(MPI_CART, PLI_SHIM_OUTSIDE(PMPI_Cart_sub(comm, remain, newcomm)));
     int n = t->n, colour = 0, key = 0, kept = 0;
     int *v = malloc((3 * (size_t)n + 1) * sizeof *v);
     MPI_Comm plain;
@@ -274,7 +264,7 @@ PLI_SHIM_API int MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], con
 
 PLI_SHIM_API int MPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges)
 {
-    TOPO_OR(MPI_GRAPH, PMPI_Graphdims_get(comm, nnodes, nedges));
+    PLI_SHIM_TOPO_OR(MPI_GRAPH, PMPI_Graphdims_get(comm, nnodes, nedges));
     *nnodes = t->n;
     *nedges = t->n_two;
     return MPI_SUCCESS;
@@ -282,7 +272,7 @@ PLI_SHIM_API int MPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges)
 
 PLI_SHIM_API int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[])
 {
-    TOPO_OR(MPI_GRAPH, PMPI_Graph_get(comm, maxindex, maxedges, index, edges));
+    PLI_SHIM_TOPO_OR(MPI_GRAPH, PMPI_Graph_get(comm, maxindex, maxedges, index, edges));
     memcpy(index, t->v, (size_t)(maxindex < t->n ? maxindex : t->n) * sizeof *index);
     memcpy(edges, t->v + t->n, (size_t)(maxedges < t->n_two ? maxedges : t->n_two) * sizeof *edges);
     return MPI_SUCCESS;
@@ -290,7 +280,7 @@ PLI_SHIM_API int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int in
 
 PLI_SHIM_API int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count)
 {
-    TOPO_OR(MPI_GRAPH, PMPI_Graph_neighbors_count(comm, rank, count));
+    PLI_SHIM_TOPO_OR(MPI_GRAPH, PMPI_Graph_neighbors_count(comm, rank, count));
     if (rank < 0 || rank >= s->size) {
         return pli_shim_end(comm, MPI_ERR_RANK);
     }
@@ -300,7 +290,7 @@ PLI_SHIM_API int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count)
 
 PLI_SHIM_API int MPI_Graph_neighbors(MPI_Comm comm, int rank, int max, int neighbors[])
 {
-    TOPO_OR(MPI_GRAPH, PMPI_Graph_neighbors(comm, rank, max, neighbors));
+    PLI_SHIM_TOPO_OR(MPI_GRAPH, PMPI_Graph_neighbors(comm, rank, max, neighbors));
     if (rank < 0 || rank >= s->size) {
         return pli_shim_end(comm, MPI_ERR_RANK);
     }

@@ -16,6 +16,15 @@ struct shim_topo {
 
 // *ours is NULL and the result MPI_SUCCESS: the native function is to be called.
 int pli_shim_topo_of(MPI_Comm comm, int kind, struct shim_topo **ours, struct shim_span **span);
+// Begins a function of `comm`: its span and topology, or the native library's answer.
+#define PLI_SHIM_TOPO_OR(kind, native)                                                             \
+    PLI_SHIM_ENTER;                                                                                \
+    struct shim_topo *t;                                                                           \
+    struct shim_span *s;                                                                           \
+    int rc = pli_shim_topo_of(comm, kind, &t, &s);                                                 \
+    if (rc != MPI_SUCCESS || t == NULL) {                                                          \
+        return rc != MPI_SUCCESS ? rc : (native);                                                  \
+    }
 // The first n ranks of `s` with topology `t`, which is taken. One within a client stays native.
 int pli_shim_topo_attach(struct shim_span *s, int n, struct shim_topo *t, MPI_Comm *out);
 

@@ -37,6 +37,12 @@ static inline void *pli_blocks_shift(const void *buf, MPI_Count bytes)
     return (void *)((uintptr_t)buf + (uintptr_t)bytes);
 }
 
+// The only block where no rank has one of its own.
+static inline struct pli_block pli_blocks_one(const struct pli_blocks *b)
+{
+    return (struct pli_block){ (void *)(uintptr_t)b->buf, b->count, b->type };
+}
+
 static inline struct pli_block pli_blocks_at(const struct pli_blocks *b, int i)
 {
     struct pli_block r = { NULL, b->count, b->type };

@@ -43,9 +43,7 @@ static void exchange(struct pli_sched *s, const struct pli_coll_args *a, bool is
     }
     for (int i = 0; i < n; i++) {
         int to = (me + i) % n;
-        struct pli_block out = is_gather ? (struct pli_block){ (void *)(uintptr_t)a->send.buf,
-                                                               a->send.count, a->send.type }
-                                         : pli_blocks_at(&a->send, to);
+        struct pli_block out = is_gather ? pli_blocks_one(&a->send) : pli_blocks_at(&a->send, to);
         if (!is_sparse || pli_blocks_bytes(out) > 0) {
             pli_sched_send(s, out.buf, out.count, out.type, to);
         }

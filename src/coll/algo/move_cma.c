@@ -62,8 +62,7 @@ enum pli_err pli_move_cma_allgather(const struct pli_coll_args *a)
     if (err != PLI_OK) {
         return err;
     }
-    copy_own(a, (struct pli_block){ (void *)(uintptr_t)a->send.buf, a->send.count, a->send.type },
-             b->me);
+    copy_own(a, pli_blocks_one(&a->send), b->me);
     bool is_good = true;
     for (int k = 1; k < b->n && is_good; k++) { // no two read from one rank at the same time
         int i = (b->me + k) % b->n;
@@ -78,8 +77,7 @@ enum pli_err pli_move_cma_allgatherv(const struct pli_coll_args *a)
     struct pli_board *b = pli_comm_state_here(a->comm);
     struct pli_block own = pli_blocks_at(&a->recv, b->me);
     MPI_Aint lb = a->recv.type->true_lb;
-    copy_own(a, (struct pli_block){ (void *)(uintptr_t)a->send.buf, a->send.count, a->send.type },
-             b->me);
+    copy_own(a, pli_blocks_one(&a->send), b->me);
     enum pli_err err =
         pli_board_cma_begin(b, a, a->recv.type->is_dense ? pli_blocks_shift(own.buf, lb) : NULL);
     if (err != PLI_OK) {
@@ -112,9 +110,7 @@ enum pli_err pli_move_cma_gather(const struct pli_coll_args *a)
     }
     bool is_good = true;
     if (is_root) {
-        copy_own(a,
-                 (struct pli_block){ (void *)(uintptr_t)a->send.buf, a->send.count, a->send.type },
-                 b->me);
+        copy_own(a, pli_blocks_one(&a->send), b->me);
     } else {
         is_good = pli_board_cma_write(b, a->root, (size_t)b->me * bytes, mine, bytes);
     }

@@ -25,11 +25,6 @@ struct move {
     uint64_t later[PLI_BOARD_POSTS_RANKS / 64];
 };
 
-static struct pli_block one_block(const struct pli_blocks *b)
-{
-    return (struct pli_block){ (void *)(uintptr_t)b->buf, b->count, b->type };
-}
-
 // What I give to a member, and what I get from one.
 static struct pli_block given(const struct move *m, int to)
 {
@@ -37,13 +32,13 @@ static struct pli_block given(const struct move *m, int to)
     if (m->is_parted) {
         return pli_blocks_at(&a->send, to);
     }
-    return a->is_in_place ? pli_blocks_at(&a->recv, a->me) : one_block(&a->send);
+    return a->is_in_place ? pli_blocks_at(&a->recv, a->me) : pli_blocks_one(&a->send);
 }
 
 static struct pli_block gotten(const struct move *m, int from)
 {
     bool is_one = m->a->kind == PLI_COLL_SCATTERV;
-    return is_one ? one_block(&m->a->recv) : pli_blocks_at(&m->a->recv, from);
+    return is_one ? pli_blocks_one(&m->a->recv) : pli_blocks_at(&m->a->recv, from);
 }
 
 // A posting with parts begins with where each part ends.

@@ -26,9 +26,7 @@ void pli_neighbor_linear(struct pli_sched *s, const struct pli_coll_args *a)
         pli_sched_recv(s, in.buf, in.count, in.type, nb.in[k]);
     }
     for (int i = 0; i < nb.n_out; i++) {
-        struct pli_block out = is_gather ? (struct pli_block){ (void *)(uintptr_t)a->send.buf,
-                                                               a->send.count, a->send.type }
-                                         : pli_blocks_at(&a->send, i);
+        struct pli_block out = is_gather ? pli_blocks_one(&a->send) : pli_blocks_at(&a->send, i);
         pli_sched_send(s, out.buf, out.count, out.type, nb.out[i]);
     }
 }

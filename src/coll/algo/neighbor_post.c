@@ -34,8 +34,7 @@ enum { NO_RANK = UINT16_MAX };
 static struct pli_block given(const struct exchange *x, int edge)
 {
     const struct pli_blocks *s = &x->a->send;
-    return x->is_gather ? (struct pli_block){ (void *)(uintptr_t)s->buf, s->count, s->type }
-                        : pli_blocks_at(s, edge);
+    return x->is_gather ? pli_blocks_one(s) : pli_blocks_at(s, edge);
 }
 
 static size_t table_bytes(size_t n_edge)

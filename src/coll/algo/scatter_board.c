@@ -40,7 +40,7 @@ static enum pli_err give(struct pli_board *b, const struct pli_coll_args *a, siz
         struct pli_block from = pli_blocks_at(&a->send, b->me);
         if (from.type->is_dense && bytes > 0 &&
             bytes == (size_t)(a->recv.count * a->recv.type->size)) {
-            struct pli_block to = { (void *)(uintptr_t)a->recv.buf, a->recv.count, a->recv.type };
+            struct pli_block to = pli_blocks_one(&a->recv);
             pli_piece_in(&to, 0, (const char *)from.buf + from.type->true_lb, bytes);
         } else {
             pli_cursor_copy(from.buf, from.count, from.type, (void *)(uintptr_t)a->recv.buf,
@@ -58,7 +58,7 @@ enum pli_err pli_scatter_board(const struct pli_coll_args *a)
     if (a->root == b->me) {
         return give(b, a, bytes);
     }
-    struct pli_block mine = { (void *)(uintptr_t)a->recv.buf, a->recv.count, a->recv.type };
+    struct pli_block mine = pli_blocks_one(&a->recv);
     do {
         struct pli_board_ring_view v;
         enum pli_err err = pli_board_ring_read(b, a, &v);
