@@ -135,17 +135,31 @@ void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *gu
     unlock_guard(guard);
 }
 
-void pli_region_apply_fetch(int number, int op, size_t size, struct pli_guard *guard, void *target,
-                            const void *in, void *out)
+void pli_region_apply_run(void (*combine)(const void *in, void *inout, size_t n), bool is_replace,
+                          size_t n, size_t bytes, struct pli_guard *guard, void *target,
+                          const void *in, void *out)
 {
     lock_guard(guard);
-    pli_region_apply_copy(out, target, size);
-    if (op == PLI_OP_REPLACE) {
-        pli_region_apply_copy(target, in, size);
-    } else if (op != PLI_OP_NO_OP) {
-        pli_op_kernel((enum pli_op_which)op, (enum pli_number)number)(in, target, 1);
+    if (out != NULL) {
+        pli_region_apply_copy(out, target, bytes);
+    }
+    if (combine != NULL) {
+        combine(in, target, n);
+    } else if (is_replace) {
+        pli_region_apply_copy(target, in, bytes);
     }
     unlock_guard(guard);
+}
+
+static bool is_equal(const void *a, const void *b, size_t bytes)
+{
+    uint64_t x, y;
+    if (bytes != sizeof x) {
+        return memcmp(a, b, bytes) == 0;
+    }
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x == y;
 }
 
 void pli_region_apply_swap(size_t size, struct pli_guard *guard, void *target, const void *compare,
@@ -153,7 +167,7 @@ void pli_region_apply_swap(size_t size, struct pli_guard *guard, void *target, c
 {
     lock_guard(guard);
     pli_region_apply_copy(out, target, size);
-    if (memcmp(out, compare, size) == 0) {
+    if (is_equal(out, compare, size)) {
         pli_region_apply_copy(target, in, size);
     }
     unlock_guard(guard);

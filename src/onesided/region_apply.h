@@ -5,6 +5,7 @@
 
 #include "onesided/region_wire.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -38,9 +39,11 @@ void pli_region_apply_set(const struct pli_region_change *c, int byte);
 // with the same guard, element by element.
 void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *guard, const char *in,
                          char *out);
-// The same of one element without holes and index; enum pli_number, enum pli_op_which.
-void pli_region_apply_fetch(int number, int op, size_t size, struct pli_guard *guard, void *target,
-                            const void *in, void *out);
+// The same of a run of elements without holes and index. combine NULL: they are replaced, or only
+// read.
+void pli_region_apply_run(void (*combine)(const void *in, void *inout, size_t n), bool is_replace,
+                          size_t n, size_t bytes, struct pli_guard *guard, void *target,
+                          const void *in, void *out);
 // The element at `target` becomes *in where it equals *compare; what was there goes to out.
 void pli_region_apply_swap(size_t size, struct pli_guard *guard, void *target, const void *compare,
                            const void *in, void *out);

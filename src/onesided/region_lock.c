@@ -58,7 +58,8 @@ bool pli_region_lock_release(struct pli_guard *g, int rank, int hold)
     if (!is_alone) {
         set_state(g, rank, HOLDER_CHANGES);
     }
-    uint32_t was = atomic_fetch_sub_explicit(&g->lock, mine, memory_order_acq_rel);
+    // All accesses are done at the target for whoever looks next, with a lock or without.
+    uint32_t was = atomic_fetch_sub_explicit(&g->lock, mine, memory_order_seq_cst);
     if (!is_alone) {
         set_state(g, rank, HOLDER_NONE);
     }

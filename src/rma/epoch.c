@@ -42,8 +42,8 @@ enum pli_err pli_epoch_fence(int assert, struct pli_win *w)
     pli_region_msg_order(w->region);
     enum pli_err met = pli_coll_barrier(w->comm); // others wait there, whatever went wrong here
     pli_region_msg_order(w->region);
-    w->access = PLI_ACCESS_NONE;
-    w->is_fenced = (assert &MPI_MODE_NOSUCCEED) == 0;
+    pli_win_set_access(w, PLI_ACCESS_NONE);
+    pli_win_set_fenced(w, (assert &MPI_MODE_NOSUCCEED) == 0);
     return err == PLI_OK ? met : err;
 }
 
@@ -152,7 +152,7 @@ enum pli_err pli_epoch_post(struct pli_group *group, int assert, struct pli_win 
     err = await_all(w, ranks, group->size, PLI_WIN_TAG_COMPLETE, &w->posts);
     if (err == PLI_OK) {
         w->is_posted = true;
-        w->is_fenced = false;
+        pli_win_set_fenced(w, false);
         w->n_post = group->size;
         pli_region_msg_order(w->region);
         atomic_thread_fence(memory_order_seq_cst);
@@ -216,8 +216,8 @@ enum pli_err pli_epoch_start(struct pli_group *group, int assert, struct pli_win
         for (int i = 0; i < group->size; i++) {
             w->peers[ranks[i]].is_started = true;
         }
-        w->is_fenced = false;
-        w->access = PLI_ACCESS_START;
+        pli_win_set_fenced(w, false);
+        pli_win_set_access(w, PLI_ACCESS_START);
         atomic_thread_fence(memory_order_seq_cst);
     }
     free(ranks);
@@ -240,7 +240,7 @@ enum pli_err pli_epoch_complete(struct pli_win *w)
             w->peers[i].is_started = false;
         }
     }
-    w->access = PLI_ACCESS_NONE;
+    pli_win_set_access(w, PLI_ACCESS_NONE);
     return err;
 }
 

@@ -146,7 +146,6 @@ static enum pli_err release_far(struct pli_win *w, int rank, int hold)
 // Nothing is heard of a near one.
 static enum pli_err release_near(struct pli_win *w, int rank, int hold)
 {
-    atomic_thread_fence(memory_order_seq_cst);
     if (!pli_region_lock_release(w->peers[rank].guard, w->comm->rank, hold)) {
         return PLI_OK;
     }
@@ -197,8 +196,8 @@ enum pli_err pli_passive_lock(int type, int rank, int assert, struct pli_win *w)
         p->hold = (uint8_t)hold;
         p->is_unchecked = (assert &MPI_MODE_NOCHECK) != 0;
         w->n_hold++;
-        w->access = PLI_ACCESS_LOCK;
-        w->is_fenced = false;
+        pli_win_set_access(w, PLI_ACCESS_LOCK);
+        pli_win_set_fenced(w, false);
         pli_lock_drop(&w->lock);
     }
     return err;
@@ -225,7 +224,7 @@ enum pli_err pli_passive_unlock(int rank, struct pli_win *w)
     pli_lock_take(&w->lock);
     p->hold = 0;
     if (--w->n_hold == 0) {
-        w->access = PLI_ACCESS_NONE;
+        pli_win_set_access(w, PLI_ACCESS_NONE);
     }
     pli_lock_drop(&w->lock);
     pli_win_flush_poll_at(w, rank);
@@ -302,8 +301,8 @@ enum pli_err pli_passive_lock_all(int assert, struct pli_win *w)
         err = acquire_all(w);
     }
     if (err == PLI_OK) {
-        w->access = PLI_ACCESS_LOCK_ALL;
-        w->is_fenced = false;
+        pli_win_set_access(w, PLI_ACCESS_LOCK_ALL);
+        pli_win_set_fenced(w, false);
     }
     return err;
 }
@@ -321,11 +320,17 @@ enum pli_err pli_passive_unlock_all(struct pli_win *w)
     enum pli_err err = release_all(w);
     err = err == PLI_OK ? rest : err;
     rest = pli_region_flush_all(w->region); // without MPI_MODE_NOCHECK: nothing is left
-    w->access = PLI_ACCESS_NONE;
+    pli_win_set_access(w, PLI_ACCESS_NONE);
     pli_win_flush_poll(w);
     err = err == PLI_OK ? rest : err;
     err = err == PLI_OK ? pli_win_flush_fault_all(w) : err;
     return err == PLI_OK ? pli_rma_target_all_alive(w) : err;
+}
+
+static bool is_held(const struct pli_win *w, int rank)
+{
+    int access = atomic_load_explicit(&w->access, memory_order_relaxed);
+    return access == PLI_ACCESS_LOCK_ALL || (access == PLI_ACCESS_LOCK && w->peers[rank].hold != 0);
 }
 
 // A rank that can be flushed.
@@ -335,13 +340,19 @@ static enum pli_err may_flush(struct pli_win *w, int rank)
     if (err != PLI_OK) {
         return err;
     }
-    bool is_held = w->access == PLI_ACCESS_LOCK_ALL ||
-                   (w->access == PLI_ACCESS_LOCK && w->peers[rank].hold != 0);
-    return is_held ? PLI_OK
-                   : pli_fail(PLI_ERR_RMA_SYNC,
-                              "%s is not locked at rank %d: MPI_Win_lock or MPI_Win_lock_all must "
-                              "come before a flush",
-                              pli_win_say(w), rank);
+    return is_held(w, rank)
+               ? PLI_OK
+               : pli_fail(PLI_ERR_RMA_SYNC,
+                          "%s is not locked at rank %d: MPI_Win_lock or MPI_Win_lock_all must "
+                          "come before a flush",
+                          pli_win_say(w), rank);
+}
+
+// One of which nothing is waited for: accesses are loads and stores, and all members live.
+static inline bool is_near_flush(const struct pli_win *w, int rank)
+{
+    return (unsigned)rank < (unsigned)w->comm->size && is_held(w, rank) && w->peers[rank].is_near &&
+           !pli_failure_is_due();
 }
 
 // A member that is locked died.
@@ -364,7 +375,7 @@ static enum pli_err may_flush_all(const struct pli_win *w)
                           pli_win_say(w));
 }
 
-enum pli_err pli_passive_flush(int rank, struct pli_win *w)
+static __attribute__((noinline)) enum pli_err flush_other(int rank, struct pli_win *w)
 {
     if (rank == MPI_PROC_NULL) {
         return PLI_OK;
@@ -375,6 +386,16 @@ enum pli_err pli_passive_flush(int rank, struct pli_win *w)
         pli_win_flush_poll_at(w, rank);
     }
     return err;
+}
+
+enum pli_err pli_passive_flush(int rank, struct pli_win *w)
+{
+    if (__builtin_expect(!is_near_flush(w, rank), 0)) {
+        return flush_other(rank, w);
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    pli_win_flush_poll_at(w, rank);
+    return PLI_OK;
 }
 
 enum pli_err pli_passive_flush_all(struct pli_win *w)
@@ -388,16 +409,12 @@ enum pli_err pli_passive_flush_all(struct pli_win *w)
     return err;
 }
 
-enum pli_err pli_passive_flush_local(int rank, struct pli_win *w)
+static __attribute__((noinline)) enum pli_err flush_local_other(int rank, struct pli_win *w)
 {
     if (rank == MPI_PROC_NULL) {
         return PLI_OK;
     }
     enum pli_err err = may_flush(w, rank);
-    if (err == PLI_OK && w->peers[rank].is_near) { // accesses were loads and stores
-        pli_win_flush_poll_at(w, rank);
-        return pli_rma_target_alive(w, rank);
-    }
     if (err == PLI_OK) {
         pli_win_flush_local(w, rank, "MPI_Win_flush_local");
         pli_win_flush_poll_at(w, rank);
@@ -405,6 +422,15 @@ enum pli_err pli_passive_flush_local(int rank, struct pli_win *w)
         err = err == PLI_OK ? pli_rma_target_alive(w, rank) : err;
     }
     return err;
+}
+
+enum pli_err pli_passive_flush_local(int rank, struct pli_win *w)
+{
+    if (__builtin_expect(!is_near_flush(w, rank), 0)) {
+        return flush_local_other(rank, w);
+    }
+    pli_win_flush_poll_at(w, rank);
+    return PLI_OK;
 }
 
 enum pli_err pli_passive_flush_local_all(struct pli_win *w)

@@ -19,9 +19,9 @@ static enum pli_err too_long(size_t from, size_t to)
                     "%zu bytes do not fit into the %zu that the other side describes", from, to);
 }
 
-static enum pli_err put(const void *from, MPI_Count n, struct pli_datatype *type, int target,
-                        MPI_Aint disp, MPI_Count n_to, struct pli_datatype *to_type,
-                        struct pli_win *w, struct pli_request **out)
+static __attribute__((noinline)) enum pli_err
+put(const void *from, MPI_Count n, struct pli_datatype *type, int target, MPI_Aint disp,
+    MPI_Count n_to, struct pli_datatype *to_type, struct pli_win *w, struct pli_request **out)
 {
     struct pli_rma_target t;
     size_t bytes;
@@ -56,9 +56,10 @@ static enum pli_err put(const void *from, MPI_Count n, struct pli_datatype *type
     return pli_region_datatype_nothing(w->region, out);
 }
 
-static enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type, int target, MPI_Aint disp,
-                        MPI_Count n_from, struct pli_datatype *from_type, struct pli_win *w,
-                        struct pli_request **out)
+static __attribute__((noinline)) enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type,
+                                                  int target, MPI_Aint disp, MPI_Count n_from,
+                                                  struct pli_datatype *from_type, struct pli_win *w,
+                                                  struct pli_request **out)
 {
     struct pli_rma_target t;
     size_t room;

@@ -98,7 +98,7 @@ static bool may_access(struct pli_win *w, const struct pli_win_peer *p)
         return p->hold != 0;
     default:
         if (w->is_fenced) {
-            w->access = PLI_ACCESS_FENCE;
+            pli_win_set_access(w, PLI_ACCESS_FENCE);
         }
         return w->is_fenced;
     }

@@ -6,6 +6,7 @@
 #include "obj/cursor.h"
 #include "obj/datatype_number.h"
 #include "obj/op.h"
+#include "obj/op_kernel.h"
 #include "onesided/region_apply.h"
 #include "onesided/region_layout.h"
 #include "onesided/region_datatype.h"
@@ -106,34 +107,36 @@ static void count(const struct update *u, size_t bytes)
 }
 
 // The usual case in one go: elements of one predefined type that lie side by side, of a member that
-// is near. False: nothing was done.
-static bool update_run(const struct update *u, int target, MPI_Aint disp, MPI_Count n,
-                       const struct pli_datatype *type)
+// is near. result NULL: what was there is not asked for. False: nothing was done.
+static inline bool update_run(const void *from, void *result, MPI_Count n,
+                              const struct pli_datatype *type, int target, MPI_Aint disp,
+                              const struct pli_op *op, struct pli_win *w)
 {
     size_t bytes;
-    char *to = pli_rma_near_at(u->win, target, disp, n, type, &bytes);
-    if (to == NULL || n == 0 || type->elem != type || type->index != 0 || u->from.type != type ||
-        u->from.count != n ||
-        (u->result.type != NULL && (u->result.type != type || u->result.count != n)) ||
-        u->op->which == PLI_OP_NO_OP || pli_op_check_accumulate(u->op, type) != PLI_OK) {
+    char *at = pli_rma_near_at(w, target, disp, n, type, &bytes);
+    if (__builtin_expect(at == NULL, 0) || type->elem != type || type->index != 0) {
         return false;
     }
-    uint16_t size = (uint16_t)type->size;
-    struct pli_region_block run = { 0, bytes, 0, 1 };
-    struct pli_region_change c = {
-        (uintptr_t)to, &run, 1, { type->number, 0, size, size, size }, u->op->which
-    };
-    pli_region_apply_op(&c, u->win->peers[target].guard, u->from.buf, u->result.buf);
-    count(u, bytes);
+    bool is_replace = op->which == PLI_OP_REPLACE;
+    pli_op_fn combine = NULL;
+    if (!is_replace && op->which != PLI_OP_NO_OP) {
+        combine = pli_op_kernel(op->which, type->number); // of a user's: NULL
+        if (combine == NULL) {
+            return false;
+        }
+    }
+    pli_region_apply_run(combine, is_replace, (size_t)n, bytes, w->peers[target].guard, at, from,
+                         result);
+    if (pli_statistics_is_on()) {
+        pli_statistics_hooks->access(result != NULL ? PLI_STAT_GET_ACCUMULATE : PLI_STAT_ACCUMULATE,
+                                     bytes);
+    }
     return true;
 }
 
 static enum pli_err update(struct update *u, int target, MPI_Aint disp, MPI_Count n_to,
                            struct pli_datatype *to_type, struct pli_request **out)
 {
-    if (out == NULL && update_run(u, target, disp, n_to, to_type)) {
-        return PLI_OK;
-    }
     enum pli_err err = pli_rma_target_find(u->win, target, disp, n_to, to_type, &u->t);
     if (err != PLI_OK || u->t.peer == NULL) {
         return err != PLI_OK ? err : pli_region_datatype_nothing(u->win->region, out);
@@ -163,12 +166,26 @@ static enum pli_err update(struct update *u, int target, MPI_Aint disp, MPI_Coun
     return err == PLI_OK ? pli_region_datatype_nothing(u->win->region, out) : err;
 }
 
+// Apart from the usual case, which then needs no room on the stack.
+static __attribute__((noinline)) enum pli_err
+update_any(struct pli_region_side from, struct pli_region_side result, int target, MPI_Aint disp,
+           MPI_Count n_to, struct pli_datatype *to_type, struct pli_op *op, struct pli_win *w,
+           struct pli_request **out)
+{
+    struct update u = { .win = w, .from = from, .result = result, .op = op };
+    return update(&u, target, disp, n_to, to_type, out);
+}
+
 enum pli_err pli_rma_update(const void *from, MPI_Count n_from, struct pli_datatype *from_type,
                             int target, MPI_Aint disp, MPI_Count n_to, struct pli_datatype *to_type,
                             struct pli_op *op, struct pli_win *w)
 {
-    struct update u = { .win = w, .from = { (void *)from, n_from, from_type }, .op = op };
-    return update(&u, target, disp, n_to, to_type, NULL);
+    if (from_type == to_type && n_from == n_to &&
+        update_run(from, NULL, n_to, to_type, target, disp, op, w)) {
+        return PLI_OK;
+    }
+    return update_any((struct pli_region_side){ (void *)from, n_from, from_type },
+                      (struct pli_region_side){ 0 }, target, disp, n_to, to_type, op, w, NULL);
 }
 
 enum pli_err pli_rma_update_request(const void *from, MPI_Count n_from,
@@ -176,8 +193,10 @@ enum pli_err pli_rma_update_request(const void *from, MPI_Count n_from,
                                     MPI_Count n_to, struct pli_datatype *to_type, struct pli_op *op,
                                     struct pli_win *w, struct pli_request **out)
 {
-    struct update u = { .win = w, .from = { (void *)from, n_from, from_type }, .op = op };
-    return pli_win_flush_poll_after(update(&u, target, disp, n_to, to_type, out), w, target);
+    enum pli_err err =
+        update_any((struct pli_region_side){ (void *)from, n_from, from_type },
+                   (struct pli_region_side){ 0 }, target, disp, n_to, to_type, op, w, out);
+    return pli_win_flush_poll_after(err, w, target);
 }
 
 enum pli_err pli_rma_update_get(const void *from, MPI_Count n_from, struct pli_datatype *from_type,
@@ -185,6 +204,10 @@ enum pli_err pli_rma_update_get(const void *from, MPI_Count n_from, struct pli_d
                                 int target, MPI_Aint disp, MPI_Count n_to,
                                 struct pli_datatype *to_type, struct pli_op *op, struct pli_win *w)
 {
+    if (from_type == to_type && n_from == n_to && result_type == to_type && n_result == n_to &&
+        update_run(from, result, n_to, to_type, target, disp, op, w)) {
+        return PLI_OK;
+    }
     return pli_rma_update_get_request(from, n_from, from_type, result, n_result, result_type,
                                       target, disp, n_to, to_type, op, w, NULL);
 }
@@ -196,11 +219,9 @@ enum pli_err pli_rma_update_get_request(const void *from, MPI_Count n_from,
                                         struct pli_datatype *to_type, struct pli_op *op,
                                         struct pli_win *w, struct pli_request **out)
 {
-    struct update u = { .win = w,
-                        .from = { (void *)from, n_from, from_type },
-                        .result = { result, n_result, result_type },
-                        .op = op };
-    enum pli_err err = update(&u, target, disp, n_to, to_type, out);
+    enum pli_err err = update_any((struct pli_region_side){ (void *)from, n_from, from_type },
+                                  (struct pli_region_side){ result, n_result, result_type }, target,
+                                  disp, n_to, to_type, op, w, out);
     return out != NULL ? pli_win_flush_poll_after(err, w, target) : err;
 }
 
@@ -209,16 +230,6 @@ enum pli_err pli_rma_update_fetch(const void *from, void *result, struct pli_dat
 {
     if (type->elem != type) {
         return pli_fail(PLI_ERR_TYPE, "%s is not a predefined type", pli_datatype_label(type));
-    }
-    size_t bytes;
-    char *at = pli_rma_near_at(w, target, disp, 1, type, &bytes);
-    if (at != NULL && type->index == 0 && pli_op_check_accumulate(op, type) == PLI_OK) {
-        pli_region_apply_fetch(type->number, op->which, bytes, w->peers[target].guard, at, from,
-                               result);
-        if (pli_statistics_is_on()) {
-            pli_statistics_hooks->access(PLI_STAT_GET_ACCUMULATE, bytes);
-        }
-        return PLI_OK;
     }
     return pli_rma_update_get(from, 1, type, result, 1, type, target, disp, 1, type, op, w);
 }

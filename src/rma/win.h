@@ -93,6 +93,17 @@ struct pli_win {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
+// Threads that read them are told of the change by the program.
+static inline void pli_win_set_access(struct pli_win *w, enum pli_win_access access)
+{
+    atomic_store_explicit(&w->access, (int)access, memory_order_relaxed);
+}
+
+static inline void pli_win_set_fenced(struct pli_win *w, bool is_fenced)
+{
+    atomic_store_explicit(&w->is_fenced, is_fenced, memory_order_relaxed);
+}
+
 // Zeroed, with what all windows have; NULL: no memory, noted.
 struct pli_win *pli_win_new(int flavor);
 

@@ -12,8 +12,6 @@
 #include "rma/rma_target.h"
 #include "rma/win.h"
 
-enum { NEAR_POLL = 16 }; // flushes of near memory, which wait for nothing, for one poll
-
 enum pli_err pli_win_flush_fault(struct pli_win *w, int rank)
 {
     enum pli_err err = pli_region_fault(w->region, rank);
@@ -72,15 +70,6 @@ void pli_win_flush_poll(struct pli_win *w)
     pli_region_msg_order(w->region);
     pli_progress_test_memory(w->comm->ep->lane);
     pli_region_msg_order(w->region);
-}
-
-void pli_win_flush_poll_at(struct pli_win *w, int rank)
-{
-    uint32_t n = atomic_load_explicit(&w->n_near_flush, memory_order_relaxed) + 1;
-    atomic_store_explicit(&w->n_near_flush, n, memory_order_relaxed);
-    if (!w->peers[rank].is_near || n % NEAR_POLL == 0) {
-        pli_win_flush_poll(w);
-    }
 }
 
 enum pli_err pli_win_flush_poll_after(enum pli_err err, struct pli_win *w, int rank)

@@ -4,8 +4,9 @@
 #define PLI_RMA_WIN_FLUSH_H
 
 #include "base/err.h"
+#include "rma/win.h"
 
-struct pli_win;
+enum { PLI_WIN_FLUSH_LOOK = 16 }; // flushes of near memory, which wait for nothing, for one poll
 
 // All that this member did to a member, or to all, is done there and seen by all members.
 enum pli_err pli_win_flush(struct pli_win *w, int rank, const char *call);
@@ -21,7 +22,14 @@ enum pli_err pli_win_flush_fault_all(struct pli_win *w);
 // this process for.
 void pli_win_flush_poll(struct pli_win *w);
 // The same after accesses to one member alone: not each time where they were loads and stores.
-void pli_win_flush_poll_at(struct pli_win *w, int rank);
+static inline void pli_win_flush_poll_at(struct pli_win *w, int rank)
+{
+    uint32_t n = atomic_load_explicit(&w->n_near_flush, memory_order_relaxed) + 1;
+    atomic_store_explicit(&w->n_near_flush, n, memory_order_relaxed);
+    if (__builtin_expect(!w->peers[rank].is_near || n % PLI_WIN_FLUSH_LOOK == 0, 0)) {
+        pli_win_flush_poll(w);
+    }
+}
 // The same after an access that has a request, which is complete at once where memory is near: a
 // program may wait for a value by such accesses alone. Returns the error it is given.
 enum pli_err pli_win_flush_poll_after(enum pli_err err, struct pli_win *w, int rank);
