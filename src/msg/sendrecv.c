@@ -55,6 +55,12 @@ enum pli_err pli_sendrecv_on(const void *sendbuf, MPI_Count n_send, struct pli_d
         return err;
     }
     err = pli_p2p_send_on(sendbuf, n_send, stype, dest, sendtag, comm, chan, 0);
+    if (err == PLI_ERR_PROC_FAILED) {
+        // As if each half had a thread of its own: the source may live, and wait for this receive.
+        pli_progress_wait(recv);
+        half->is_received = pli_request_report(recv, status, &is_gone) == PLI_OK;
+        return err;
+    }
     if (err != PLI_OK) {
         half->is_received = give_up(recv, &half->status);
         return err;
@@ -154,14 +160,16 @@ static int poll_pair(struct pli_poller *p)
         return 0;
     }
     pli_list_remove(&p->link);
-    pli_request_complete(pair->self, (enum pli_err)pair->recv->err);
+    const struct pli_request *failed = pair->recv->err != PLI_OK ? pair->recv : pair->send;
+    pli_request_complete(pair->self, (enum pli_err)failed->err);
     return 1;
 }
 
 static enum pli_err finish(struct pli_request *r, MPI_Status *status)
 {
     struct pair *pair = r->ext;
-    return pair->recv->ops->finish(pair->recv, status);
+    enum pli_err err = pair->recv->ops->finish(pair->recv, status);
+    return err != PLI_OK ? err : pair->send->ops->finish(pair->send, MPI_STATUS_IGNORE);
 }
 
 static void clean(struct pli_request *r)

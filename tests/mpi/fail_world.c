@@ -388,6 +388,35 @@ static void pending(MPI_Comm c)
     T_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
 }
 
+// A ring in which one is missing: who sends to it still receives, and who receives from it still
+// sends. The second time they know that it is dead.
+static void halves(MPI_Comm c)
+{
+    int to = (rank + 1) % size, from = (rank + size - 1) % size;
+    if (is_victim(rank)) {
+        die(c);
+    }
+    for (int round = 0; round < 4; round++) {
+        MPI_Request r;
+        int rc;
+        big[0] = big[LARGE - 1] = rank + 10 * round;
+        big2[0] = big2[LARGE - 1] = -1;
+        if (round % 2 == 0) {
+            rc = MPI_Sendrecv(big, LARGE, MPI_DOUBLE, to, 9, big2, LARGE, MPI_DOUBLE, from, 9, c,
+                              MPI_STATUS_IGNORE);
+        } else {
+            MPI_Isendrecv(big, LARGE, MPI_DOUBLE, to, 9, big2, LARGE, MPI_DOUBLE, from, 9, c, &r);
+            rc = MPI_Wait(&r, MPI_STATUS_IGNORE);
+        }
+        if (is_victim(to) || is_victim(from)) {
+            expect(rc, MPIX_ERR_PROC_FAILED);
+        } else {
+            T_EQ(rc, MPI_SUCCESS);
+        }
+        T_OK(is_victim(from) || (big2[0] == from + 10 * round && big2[LARGE - 1] == big2[0]));
+    }
+}
+
 // The first survivor revokes; the others wait for each other in several ways.
 static void do_revoke(MPI_Comm c)
 {
@@ -524,6 +553,9 @@ int main(int argc, char **argv)
     MPI_Bcast(&due, 1, MPI_DOUBLE, 0, c);
     if (strcmp(argv[1], "pending") == 0) {
         pending(c);
+        finish(c, size - n_victim);
+    } else if (strcmp(argv[1], "halves") == 0) {
+        halves(c);
         finish(c, size - n_victim);
     } else if (strcmp(argv[1], "revoke") == 0) {
         n_victim = 0;

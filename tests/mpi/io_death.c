@@ -263,6 +263,7 @@ int main(int argc, char **argv)
         die_in_open();
     } else if (strcmp(argv[1], "close") == 0) {
         MPI_File f = open_records(MPI_COMM_WORLD, "automatic");
+        MPI_Barrier(MPI_COMM_WORLD); // nobody dies while others set their view
         arm("absent");
         go_on(&f, buf);
     } else {
