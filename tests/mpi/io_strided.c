@@ -3,9 +3,9 @@
 // in large pages where the file system has them. One record of each turn is in no view. While the
 // others are written each rank writes its part of those with another handle, record by record, and
 // nothing of that may be lost.
+#include "io_t.h"
 #include "t.h"
 
-#include <fcntl.h>
 #include <mpi.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ static void check_bytes(const unsigned char *found, long at, int len, int round,
 static void check_file(long size, int round)
 {
     unsigned char *real = malloc((size_t)size);
-    int fd = open(path, O_RDONLY);
+    int fd = io_t_open(path);
     struct stat st;
     T_MUST(real != NULL && fd >= 0 && fstat(fd, &st) == 0);
     T_EQ(st.st_size, size);
