@@ -47,10 +47,13 @@ struct pli_file {
     char *name;
     int fd;
     int amode;
-    bool can_read;   // the descriptor can, also where the program may not
-    bool is_local;   // see file_map.h
-    bool has_uring;  // see file_uring.h
-    bool needs_lock; // every access locks its range: NFS keeps its cache right then
+    bool can_read; // the descriptor can, also where the program may not
+    bool is_local; // see file_map.h
+    bool has_large_pages;
+    _Atomic int small_left; // so many accesses will hardly find large pages to read
+    bool is_filled;         // views of all members together have more data than gaps
+    bool has_uring;         // see file_uring.h
+    bool needs_lock;        // every access locks its range: NFS keeps its cache right then
     _Atomic bool is_atomic;
     struct pli_errhandler *errhandler;
     struct pli_file_hints hints;

@@ -22,9 +22,12 @@ enum {
     LONG_PIECE = 8192, // pieces of memory of this size are not worth a copy
     BOUNCE = 1 << 20,  // others are collected in so many bytes
     // What a system call costs is worth so many bytes that are moved for nothing:
-    WRITE_STEP = 4096, // a piece and its gap of no more are stored in a mapping
-    READ_STEP = 6144,  // a piece twice and its gap of less are read with the gap
-    MOST_GAPS = 64,    // an atomic write that spans more times its size reserves no space
+    WRITE_STEP = 4096,  // a piece and its gap of no more are stored in a mapping
+    LARGE_STEP = 65536, // the same where it has large pages, and others write into the gaps
+    LARGE_PIECE = 8192, // and pieces of no more
+    SMALL_TURNS = 15,   // accesses after one that found small pages
+    READ_STEP = 6144,   // a piece twice and its gap of less are read with the gap
+    MOST_GAPS = 64,     // an atomic write that spans more times its size reserves no space
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -276,6 +279,9 @@ static enum pli_err sieve_read(struct pli_file_access *a, const struct sieve *s,
     if (pli_file_map_open_read(f, s->lo, s->hi, &map)) {
         load(a, s->n, map.base);
         pli_file_map_close(&map);
+        if (map.is_small) {
+            atomic_store(&a->file->small_left, SMALL_TURNS);
+        }
         return PLI_OK;
     }
     *buf = *buf != NULL ? *buf : malloc(room);
@@ -341,6 +347,21 @@ static enum pli_err sieve_write(struct pli_file_access *a, const struct sieve *s
                : move_runs(a, s->n, &is_end);
 }
 
+// Whether a range that members fill together is one of large pages. Of small ones, as small writes
+// leave them, long pieces are read faster by themselves.
+static bool is_large(const struct pli_file_access *a, size_t piece)
+{
+    struct pli_file *f = a->file;
+    if (!f->has_large_pages || !f->is_filled || piece > LARGE_PIECE) {
+        return false;
+    }
+    int left = a->is_write ? 0 : atomic_load(&f->small_left);
+    if (left > 0) {
+        atomic_store(&f->small_left, left - 1);
+    }
+    return left == 0;
+}
+
 static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
 {
     const struct pli_file *f = a->file;
@@ -348,10 +369,11 @@ static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
     if (choice == PLI_FILE_DISABLE || (a->is_write && !f->is_local && choice != PLI_FILE_ENABLE)) {
         return false;
     }
-    size_t piece = (size_t)pli_file_view_run_length(&f->view) + 1, n_piece = s->n / piece + 1;
+    size_t piece = (size_t)pli_file_view_run_length(&f->view), n_piece = s->n / piece + 1;
     size_t step = (size_t)(s->hi - s->lo) / n_piece;
-    return choice == PLI_FILE_ENABLE ||
-           (a->is_write ? step <= WRITE_STEP : step + piece < READ_STEP);
+    bool large = is_large(a, piece);
+    size_t most = large ? LARGE_STEP : a->is_write ? WRITE_STEP : READ_STEP;
+    return choice == PLI_FILE_ENABLE || (a->is_write || large ? step : step + piece) <= most;
 }
 
 static enum pli_err run_gaps(struct pli_file_access *a)

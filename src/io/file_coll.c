@@ -130,7 +130,14 @@ void pli_file_coll_end(struct pli_file *f)
 struct view_head {
     MPI_Offset disp;
     int64_t is_once;
+    double filled; // how much of the file is in the view
 };
+
+static double filled_by(const struct pli_file_view *v)
+{
+    MPI_Count extent = v->layout->extent;
+    return extent > 0 ? (double)v->layout->size / (double)extent : 0;
+}
 
 static enum pli_err take_view(struct pli_file *f, int rank, const char *bytes, size_t len)
 {
@@ -150,6 +157,17 @@ static enum pli_err take_view(struct pli_file *f, int rank, const char *bytes, s
     return err;
 }
 
+static void note_filled(struct pli_file *f, const char *all, const int64_t *displs)
+{
+    double sum = 0;
+    for (int i = 0; i < f->comm->size; i++) {
+        struct view_head head;
+        memcpy(&head, all + displs[i], sizeof head);
+        sum += head.filled;
+    }
+    f->is_filled = sum > 0.5;
+}
+
 // Every member's view goes to every aggregator; most are a few words.
 static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
 {
@@ -157,7 +175,7 @@ static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
     char *plan = NULL;
     size_t len = 0;
     enum pli_err err = pli_file_plan_encode(v->layout, &plan, &len);
-    struct view_head head = { v->disp, v->is_once };
+    struct view_head head = { v->disp, v->is_once, filled_by(v) };
     int64_t n = err == PLI_OK ? (int64_t)(len + sizeof head) : 0;
     int64_t *lens = calloc(2 * (size_t)comm->size + 1, sizeof *lens), *displs = NULL, sum = 0;
     char *mine = malloc((size_t)n + 1), *all = NULL;
@@ -183,6 +201,9 @@ static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
         err = pli_coll_allgatherv(
             mine, n, byte_type(), all, (struct pli_ints){ .data = lens, .is_wide = true },
             (struct pli_ints){ .data = displs, .is_wide = true }, byte_type(), comm);
+    }
+    if (err == PLI_OK) {
+        note_filled(f, all, displs);
     }
     if (err == PLI_OK && f->peers != NULL) {
         forget_peers(f);

@@ -4,16 +4,20 @@
 #include "io/file_map.h"
 
 #include "io/file.h"
+#include "io/file_sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_READ
@@ -23,6 +27,12 @@
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
+
+enum {
+    LARGE_PAGE = 2 << 20,  // where they have another size the advice is of no use, no more
+    FAULT_SPAN = 128 << 10 // a fault brings less than this of small pages
+};
+static const MPI_Offset LOCK_AT = INT64_MAX - 1;
 
 bool pli_file_map_is_local(int fd)
 {
@@ -36,6 +46,30 @@ bool pli_file_map_is_local(int fd)
     case BTRFS_SUPER_MAGIC:
     case TMPFS_MAGIC:
         return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_kernel(int major, int minor)
+{
+    struct utsname u;
+    int have[2] = { 0 };
+    return uname(&u) == 0 && sscanf(u.release, "%d.%d", &have[0], &have[1]) == 2 &&
+           (have[0] > major || (have[0] == major && have[1] >= minor));
+}
+
+bool pli_file_map_has_large_pages(int fd)
+{
+    struct statfs s;
+    if (fstatfs(fd, &s) != 0) {
+        return false;
+    }
+    switch ((uint32_t)s.f_type) {
+    case EXT4_SUPER_MAGIC:
+        return is_kernel(6, 16);
+    case XFS_SUPER_MAGIC:
+        return is_kernel(5, 18);
     default:
         return false;
     }
@@ -59,22 +93,51 @@ bool pli_file_map_is_nfs_folder(const char *name)
 
 // madvise tells of an error of the disk where a load or store would end the process. Kernels before
 // 5.14 do not know it: then pages come with the first access.
-static bool populate(const struct pli_file_map *m, int advice)
+static bool populate(const struct pli_file_map *m, MPI_Offset lo, MPI_Offset hi, int advice)
 {
-    return madvise(m->start, m->len, advice) == 0 || errno == EINVAL;
+    return madvise(m->base + lo, (size_t)(hi - lo), advice) == 0 || errno == EINVAL;
 }
 
-static bool map(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, int prot, int advice,
+static MPI_Offset page_of(MPI_Offset at)
+{
+    MPI_Offset page = sysconf(_SC_PAGESIZE);
+    return at / page * page;
+}
+
+static bool is_long(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    return f->has_large_pages && hi - lo >= LARGE_PAGE / 2;
+}
+
+// A long range is mapped in whole large pages: one fault brings, and prepares for writing, 2 MiB
+// where small pages need 512 faults in every rank. The mapping may be longer than the file; what is
+// touched is not.
+static bool map(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, int prot,
                 struct pli_file_map *out)
 {
-    MPI_Offset page = sysconf(_SC_PAGESIZE), start = lo / page * page;
-    out->len = (size_t)(hi - start);
+    bool large = is_long(f, lo, hi);
+    MPI_Offset start = large ? lo / LARGE_PAGE * LARGE_PAGE : page_of(lo);
+    MPI_Offset end = large ? (hi + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE : hi;
+    out->len = (size_t)(end - start);
     out->start = mmap(NULL, out->len, prot, MAP_SHARED, f->fd, start);
     if (out->start == MAP_FAILED) {
         return false;
     }
     out->base = (char *)((uintptr_t)out->start - (uintptr_t)start);
-    if (!populate(out, advice)) {
+    out->is_small = false;
+    if (large) {
+        madvise(out->start, out->len, MADV_HUGEPAGE); // else small pages do
+    }
+    return true;
+}
+
+static bool map_populated(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, int prot,
+                          int advice, struct pli_file_map *out)
+{
+    if (!map(f, lo, hi, prot, out)) {
+        return false;
+    }
+    if (!populate(out, page_of(lo), hi, advice)) {
         pli_file_map_close(out);
         return false;
     }
@@ -89,22 +152,79 @@ static bool may_map(const struct pli_file *f)
 bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
-    return may_map(f) && map(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
+    return may_map(f) && map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
+}
+
+// Space for [lo, hi) of a file that becomes longer. Where the new end is within a page, ext4 brings
+// that page, a small one, which would be in the way of a large one.
+static bool lengthen(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    struct stat s;
+    MPI_Offset last = page_of(hi - 1);
+    bool is_new = fstat(f->fd, &s) == 0 && s.st_size <= last;
+    if (fallocate(f->fd, 0, lo, hi - lo) != 0) {
+        return false;
+    }
+    if (is_new) {
+        posix_fadvise(f->fd, last, page_of(hi + sysconf(_SC_PAGESIZE) - 1) - last,
+                      POSIX_FADV_DONTNEED);
+    }
+    return true;
+}
+
+// The same happens to the page of the old end when another rank makes the file longer, as ranks do
+// that write by turns: so one after the other makes it longer and brings the large page of its end.
+// Nothing but speed depends on the lock, whose place is that of no access.
+static bool map_longer(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                       struct pli_file_map *out)
+{
+    MPI_Offset begin = page_of(lo), last = (hi - 1) / LARGE_PAGE * LARGE_PAGE;
+    last = last > begin ? last : begin;
+    bool has_lock = pli_file_sys_lock(f->fd, f->name, true, LOCK_AT, 1) == PLI_OK;
+    bool is_mapped = lengthen(f, lo, hi) && map(f, lo, hi, PROT_READ | PROT_WRITE, out);
+    bool is_good = is_mapped && populate(out, last, hi, MADV_POPULATE_WRITE);
+    if (has_lock) {
+        pli_file_sys_unlock(f->fd, LOCK_AT, 1);
+    } else {
+        pli_fail_take(NULL);
+    }
+    is_good = is_good && (last == begin || populate(out, begin, last, MADV_POPULATE_WRITE));
+    if (is_mapped && !is_good) {
+        pli_file_map_close(out);
+    }
+    return is_good;
 }
 
 bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                        struct pli_file_map *out)
 {
+    struct stat s;
+    if (may_map(f) && is_long(f, lo, hi) && fstat(f->fd, &s) == 0 && s.st_size < hi) {
+        return map_longer(f, lo, hi, out);
+    }
     return may_map(f) && fallocate(f->fd, 0, lo, hi - lo) == 0 &&
            pli_file_map_open_made(f, lo, hi, out);
+}
+
+static long n_fault(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_minflt + u.ru_majflt : 0;
 }
 
 bool pli_file_map_open_read(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
     struct stat s;
-    return may_map(f) && fstat(f->fd, &s) == 0 && s.st_size >= hi &&
-           map(f, lo, hi, PROT_READ, MADV_POPULATE_READ, out);
+    if (!may_map(f) || fstat(f->fd, &s) != 0 || s.st_size < hi) {
+        return false;
+    }
+    long before = is_long(f, lo, hi) ? n_fault() : 0;
+    if (!map_populated(f, lo, hi, PROT_READ, MADV_POPULATE_READ, out)) {
+        return false;
+    }
+    out->is_small = is_long(f, lo, hi) && (hi - lo) / FAULT_SPAN < n_fault() - before;
+    return true;
 }
 
 void pli_file_map_close(struct pli_file_map *m)

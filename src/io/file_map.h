@@ -13,11 +13,14 @@ struct pli_file;
 struct pli_file_map {
     void *start;
     size_t len;
-    char *base; // where offset 0 of the file would be
+    char *base;    // where offset 0 of the file would be
+    bool is_small; // for reading: a long range that the system has in small pages
 };
 
 // Whether the file is on a file system whose mappings and writes agree, which those of one host do.
 bool pli_file_map_is_local(int fd);
+// Whether it keeps a file in large pages where the user of a mapping asks for that.
+bool pli_file_map_has_large_pages(int fd);
 // Whether a file, or the folder of one that is not there, is on NFS.
 bool pli_file_map_is_nfs(int fd);
 bool pli_file_map_is_nfs_folder(const char *name);

@@ -105,6 +105,7 @@ static enum pli_err open_one(struct pli_file *f, int flags)
     f->needs_lock = f->hints.lock == PLI_FILE_ENABLE ||
                     (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(f->fd));
     f->is_local = pli_file_map_is_local(f->fd);
+    f->has_large_pages = f->is_local && pli_file_map_has_large_pages(f->fd);
     f->has_uring = pli_file_uring_is_wanted(f->fd);
     return PLI_OK;
 }

@@ -75,6 +75,45 @@ static int grow(void)
     return size == 3 && work(now);
 }
 
+// Records of all members by turns, written together and read alone, and lines of a log.
+static int files(MPI_Comm comm)
+{
+    enum { RECORD = 40, N_RECORD = 500, BYTES = RECORD * N_RECORD };
+    char name[64], out[BYTES], in[BYTES] = "";
+    MPI_Datatype record, view;
+    MPI_Offset bytes = 0;
+    MPI_File f;
+    int r, n, id = (int)getpid(), ok = 1;
+    MPI_Comm_rank(comm, &r);
+    MPI_Comm_size(comm, &n);
+    MPI_Bcast(&id, 1, MPI_INT, 0, comm);
+    snprintf(name, sizeof name, "/tmp/foreign_job.%d", id);
+    for (int i = 0; i < BYTES; i++) {
+        out[i] = (char)(r * 31 + i % 127);
+    }
+    MPI_Type_contiguous(RECORD, MPI_BYTE, &record);
+    MPI_Type_create_resized(record, 0, (MPI_Aint)RECORD * n, &view);
+    MPI_Type_commit(&view);
+    ok &= MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                        MPI_INFO_NULL, &f) == MPI_SUCCESS;
+    ok &= MPI_File_set_view(f, (MPI_Offset)RECORD * r, MPI_BYTE, view, "native", MPI_INFO_NULL) ==
+          MPI_SUCCESS;
+    ok &= MPI_File_write_at_all(f, 0, out, BYTES, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    ok &= MPI_File_read_at(f, 0, in, BYTES, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    ok &= memcmp(in, out, BYTES) == 0;
+    ok &= MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS;
+    ok &= MPI_File_set_size(f, 0) == MPI_SUCCESS;
+    for (int i = 0; i < N_RECORD; i++) {
+        ok &= MPI_File_write_shared(f, out, RECORD, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    }
+    MPI_Barrier(comm);
+    ok &= MPI_File_get_size(f, &bytes) == MPI_SUCCESS && bytes == (MPI_Offset)BYTES * n;
+    ok &= MPI_File_close(&f) == MPI_SUCCESS && f == MPI_FILE_NULL;
+    MPI_Type_free(&view);
+    MPI_Type_free(&record);
+    return ok;
+}
+
 // One of the two ranks that a process of a job with --endpoints=2 has.
 static void *endpoint(void *index)
 {
@@ -83,7 +122,7 @@ static void *endpoint(void *index)
     MPI_Comm_endpoint_attach(COMM_ENDPOINTS, index != NULL);
     MPI_Comm_size(COMM_ENDPOINTS, &n);
     MPI_Comm_dup(COMM_ENDPOINTS, &dup);
-    *result = n == 2 * size && work(COMM_ENDPOINTS) && work(dup);
+    *result = n == 2 * size && work(COMM_ENDPOINTS) && work(dup) && files(dup);
     MPI_Comm_free(&dup);
     MPI_Comm_detach(COMM_ENDPOINTS);
     return result;

@@ -171,6 +171,40 @@ static void spawn(char *program)
     meet_children(children, 0);
 }
 
+// Lines of a log that are collected from the first one on; all of them are there in the end.
+static void use_log(MPI_Comm c)
+{
+    enum { N_LINE = 2000, LINE = 40 };
+    char name[sizeof path + 8], line[LINE + 1];
+    int n = size_of(c), *seen = calloc((size_t)n, sizeof *seen);
+    MPI_Offset size;
+    MPI_Info info;
+    MPI_File f;
+    snprintf(name, sizeof name, "%s.log", path);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "pliant_shared_batch", "enable");
+    T_EQ(MPI_File_open(c, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info,
+                       &f),
+         0);
+    MPI_Info_free(&info);
+    for (int i = 0; i < N_LINE; i++) {
+        snprintf(line, sizeof line, "rank %10d line %*d\n", rank_of(c), LINE - 22, i);
+        T_EQ(MPI_File_write_shared(f, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    }
+    MPI_Barrier(c);
+    T_EQ(MPI_File_get_size(f, &size), 0);
+    T_EQ(size, (MPI_Offset)LINE * N_LINE * n);
+    for (int i = 0; i < N_LINE * n; i++) { // lines of one rank are in order
+        int rank = -1, number = -1;
+        T_EQ(MPI_File_read_at(f, (MPI_Offset)i * LINE, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        line[LINE] = '\0';
+        T_MUST(sscanf(line, "rank %d line %d", &rank, &number) == 2 && rank >= 0 && rank < n);
+        T_MUST(number == seen[rank]++);
+    }
+    T_EQ(MPI_File_close(&f), 0);
+    free(seen);
+}
+
 static void fork_rank(void)
 {
     MPI_File f = open_file(MPI_COMM_WORLD);
@@ -179,7 +213,9 @@ static void fork_rank(void)
     expect(-got, MPI_ERR_OTHER, "has 1 files (MPI_File_open)");
     use(f, MPI_COMM_WORLD, 1);
     T_EQ(MPI_File_close(&f), 0);
+    use_log(MPI_COMM_WORLD); // the thread that writes lines is no thread of the clone
     T_OK(MPI_Fork(1) >= 0);
+    use_log(MPI_COMM_WORLD);
     use_once(MPI_COMM_WORLD);
 }
 

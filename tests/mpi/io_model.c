@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random views and accesses beside a model of the file that is an array of bytes: every way to
 // write leaves the bytes that the model has, and every way to read finds them.
+#include "io_t.h"
 #include "t.h"
 
-#include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -189,7 +189,7 @@ static void check_file(int round)
     static unsigned char real[1 << 20];
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {
-        int fd = open(path, O_RDONLY);
+        int fd = io_t_open(path);
         struct stat st;
         T_MUST(fd >= 0 && fstat(fd, &st) == 0);
         T_EQ(st.st_size, model_size);
