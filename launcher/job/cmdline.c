@@ -97,6 +97,11 @@ static void take_env(struct pli_option_use *use)
     add_edit(use, &part_of(use)->edits, use->text, use->second);
 }
 
+static void take_errhandler(struct pli_option_use *use)
+{
+    add_edit(use, &part_of(use)->edits, "PLIANT_INITIAL_ERRHANDLER", use->text);
+}
+
 static void take_genv(struct pli_option_use *use)
 {
     add_edit(use, &job_of(use)->opt.edits, use->text, use->second);
@@ -411,6 +416,7 @@ static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
     [PLI_MPIEXEC_ENVALL] = take_envall,
     [PLI_MPIEXEC_ENVLIST] = take_envlist,
     [PLI_MPIEXEC_ENVNONE] = take_envnone,
+    [PLI_MPIEXEC_ERRHANDLER] = take_errhandler,
     [PLI_MPIEXEC_ERR_FILES] = take_err_files,
     [PLI_MPIEXEC_GENV] = take_genv,
     [PLI_MPIEXEC_GENVALL] = take_genvall,

@@ -2,6 +2,9 @@
 """Every option that people type for other MPIs works or is named with what to use instead, as docs/habits.md says.
 With --write the tables of that page are written anew from the rows below and the table of options."""
 import os
+import re
+import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -22,7 +25,7 @@ ROWS = {
         -v|-verbose|-info|-version|-disable-x|-enable-x|-disable-hostname-propagation|-usize N|-iface eth0|-rmk slurm|-topolib hwloc|
         -demux poll|-pmi-port 1|-print-all-exitcodes|-nameserver HOST|-prepend-pattern|-gdb|-tv|-ddt|-debugger|-valgrind|-rankmap|
         -order-nodes|-skip-launch-node|-binding|-membind|-gwdir|-gpath|-umask|-gumask|-ckpoint|-ckpoint-interval|-ckpoint-prefix|-ckpoint-num|
-        -ckpointlib|-gpus-per-proc""",
+        -ckpointlib|-gpus-per-proc|-localhost NAME|-initial-errhandler mpi_errors_return""",
     "Open MPI": """-c N|-np N|-n N|--n N|-H LIST|-host LIST|--host LIST|-hostfile FILE|--machinefile FILE|--default-hostfile FILE|-N N|
         --npernode N|--pernode|--bynode|--byslot|--map-by node|--map-by ppr:2:node|--map-by slot:PE=2|--bind-to core|--bind-to none|
         --report-bindings|--display-map|--display-devel-map|--oversubscribe|--allow-run-as-root|-x NAME=VALUE|-x PATH|-wdir DIR|-wd DIR|--path DIR|
@@ -35,19 +38,29 @@ ROWS = {
         --nooversubscribe|--no-oversubscribe|--nolocal|--bind-to-core|--bind-to-socket|--bind-to-none|--bycore|--bysocket|--cpus-per-proc|
         --cpus-per-rank|--npersocket|--use-hwthread-cpus|--use-hwthreads|--cpu-set|--cpu-list|--display-topo|--display-allocation|
         --timestamp-output|--xml|--output|--enable-recovery|--recovery|--continuous|--index-argv-by-rank|--report-pid|--report-uri|--report-events|
-        --personality""",
+        --personality|--output-proctable|--display-diffable-map|--disable-recovery|--gomca NAME VALUE|--gprtemca NAME VALUE|--gpmixmca NAME VALUE|
+        --cartofile NAME|-cf NAME|--enable-instant-on-support|--do-not-resolve|--use-regexp|--fwd-mpirun-port|--max-vm-size N|--debug-daemons-file|
+        --report-child-jobs-separately|--ppr|--display-devel-allocation|--display|--xml-file|-d|--dvm|--hnp|--set-cwd-to-session-dir|
+        --add-host|--add-hostfile|--runtime-options|--stop-on-exec|--stop-in-init|--stop-in-app|--spawn-timeout|
+        --initial-errhandler mpi_errors_abort""",
     "Slurm": """-n N|--ntasks N|--ntasks=2|--ntasks-per-node N|-l|--label|-D DIR|--chdir DIR|--time TIME|-u|--unbuffered|-v|--verbose|--overlap|
         --exclusive|-K|--kill-on-bad-exit|--kill-on-bad-exit=1|--mpi=pmix|--cpus-per-task|--nodes|--nodelist|-w|--nodefile|--exclude|--multi-prog|
         --output|-o|--error|-e|--input|-i|--export|--export-file|--cpu-bind|--cpu_bind|--mem-bind|--distribution|-m|--ntasks-per-socket|
         --ntasks-per-core|--partition|-p|--account|-A|--mem|--mem-per-cpu|--gres|--gpus|--qos|--constraint|-C|--job-name|-J|--reservation|
-        --time-min|--gpus-per-task|--gpu-bind|--pty""",
+        --time-min|--gpus-per-task|--gpu-bind|--pty|-Q|--overcommit|-O|--disable-status|-X|--quit-on-interrupt|--preserve-env|-E|--threads N|-T N|
+        --bcast|--bcast-exclude|--compress|--send-libs|--no-kill|-k|-d|--slurmd-debug|--container|--prolog|--epilog|--task-prolog|--task-epilog|--propagate|--nice|
+        --signal|--wait|-W|--usage|--acctg-freq|--bb|--bbf|--begin|-b|--clusters|-M|--cluster-constraint|--comment|--contiguous|--core-spec|-S|--cores-per-socket|--cpu-freq|
+        --cpus-per-gpu|--deadline|--delay-boot|--dependency|--exact|--extra-node-info|-B|-G|--gpu-freq|--gpus-per-node|--gpus-per-socket|--gres-flags|
+        --het-group|--hold|--immediate|-I|--jobid|--licenses|-L|--mail-type|--mail-user|--mcs-label|--mem-per-gpu|--mincpus|--no-allocate|-Z|--power|
+        --priority|--reboot|--relative|-r|--resv-ports|--sockets-per-node|--spread-job|--switches|--thread-spec|--threads-per-core|--tmp|
+        --use-min-nodes|--wckey""",
     "Intel MPI": """-n N|-np N|-hosts LIST|-host LIST|-ghost LIST|-f FILE|-machinefile FILE|-machine FILE|-hostfile FILE|-ppn N|-perhost N|-grr N|-rr|
         -genv NAME VALUE|-genvlist NAMES|-genvall|-genvnone|-env NAME VALUE|-envlist NAMES|-envall|-envnone|-wdir DIR|-path DIR|-configfile APPFILE|
         -l|-prepend-rank|-outfile-pattern PATTERN|-errfile-pattern PATTERN|-bootstrap ssh|-bootstrap-exec PROGRAM|-print-rank-map|
         -ordered-output|-noconf|-V|-version|-v|-iface eth0|-nic eth0|-netmask 10.0.0.0/8|-branch-count 8|-tmpdir DIR|-cleanup|-silent-abort|-rmk pbs|
         -tune|-gdb|-gdba|-dbg|-nolocal|-s|-trace|-t|-trace-pt2pt|-trace-collectives|-trace-imbalance|-check_mpi|-mps|-aps|-gtool|-gtoolfile|-ilp64|
         -rdma|-RDMA|-dapl|-DAPL|-ib|-IB|-ofi|-OFI|-psm2|
-        -PSM2|-hostos""",
+        -PSM2|-hostos|-pmi-connect|-pmi-aggregate|-pmi-noaggregate|-hosts-group""",
 }
 PRINTS = ("-info", "-version", "--version", "-V")  # and end
 
@@ -126,6 +139,24 @@ def check_row(mpi, row, samples):
         check(r.words == (want or ""), f"{mpi} {row}: {r}")
 
 
+def check_peers(d):
+    """Each option that the help of another launcher names is known, where that launcher is installed."""
+    conf = os.path.join(d, "slurm.conf")
+    with open(conf, "w", encoding="ascii") as f:
+        f.write("ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\nPartitionName=a Nodes=localhost\n")
+    for command, least in ((("mpiexec.hydra", "-help"), 30), (("mpirun.openmpi", "--help"), 5), (("mpirun.openmpi", "--help", "all"), 90),
+                           (("srun", "--help"), 80)):
+        if shutil.which(command[0]) is None:
+            print(f"the options of {command[0]} are not compared: it is not installed")
+            continue
+        env = {**os.environ, "SLURM_CONF": conf, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        said = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
+        heads = [re.split(r"\s{2,}", line.strip())[0] for line in said.splitlines() if re.match(r" *-\S", line)]
+        named = {name for head in heads for name in re.findall(r"(?<![\w<=[-])--?([A-Za-z][\w-]*)", head)}
+        check(len(named) >= least, f"{command}: its help names {len(named)} options: {said[:500]}")
+        check(not named - set(by_name), f"options of {' '.join(command)} that mpiexec does not know: {sorted(named - set(by_name))}")
+
+
 def read(*path):
     with open(os.path.join(*path), encoding="utf-8") as f:
         return f.read()
@@ -187,6 +218,9 @@ def check_config(d):
     check(r.rc == 2 and "/no/such/file" in r.words, r)
 
 
+ERRHANDLER = ("sh", "-c", "echo ${PLIANT_INITIAL_ERRHANDLER-unset}")
+
+
 def check_meanings(d):
     for words, n in ((("-N", 2), 2), (("-c", 3), 3), (("-N", 2, "--hosts", "localhost"), 2), (("-n", 3, "-c", 3), 3)):
         r = Run("--dry-run", *words, PROBE, "print", "x")
@@ -204,6 +238,10 @@ def check_meanings(d):
     check(all(w in r.words for w in ("(use -x PLIANT_NET=tcp)", "(use -x PLIANT_TCP_IF=eth0)", "odd 1", "pliant-settings(7)")), r)
     r = Run("--bind-to-cor", PROBE, "print", "x")  # the nearest name is one that is refused
     check(r.rc == 2 and "--bind-to-core" not in r.words, r)
+    r = Run("-initial-errhandler", "mpi_errors_return", *ERRHANDLER, ":", *ERRHANDLER, ":", "-n", 2, "-initial-errhandler=mpi_errors_abort", *ERRHANDLER)
+    check(r.rc == 0 and sorted(r.out.split()) == ["mpi_errors_abort", "mpi_errors_abort", "mpi_errors_return", "unset"], r)
+    r = Run("-initial-errhandler", "mpi_errors_retur", PROBE, "print", "x")
+    check(r.rc == 2 and "mpi_errors_are_fatal" in r.words, r)
     r = Run("-iface", "a", "-iface", "b", PROBE, "print", "x")
     check(r.rc == 0 and r.words.count("has no effect") == 1, r)
 
@@ -223,6 +261,7 @@ with tempfile.TemporaryDirectory() as top:
             if line not in done:
                 done.add(line)
                 check_row(known, line, values)
+    check_peers(top)
     check_files(top)
     check_config(top)
     check_meanings(top)
