@@ -14,7 +14,8 @@ import gen
 
 # Written by hand in trace/check_requests.c.
 BY_HAND = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Start", "Startall",
-           "Request_free"}
+           "Request_free", "Request_get_status", "Request_get_status_all", "Request_get_status_any",
+           "Request_get_status_some"}
 CHAPTERS = {"p2p", "coll", "comm", "rma", "io", "env", "dynamic", "session", "topo", "datatype", "group", "info", "op",
             "error", "endpoint"}
 OBJECTS = ("comm", "group", "datatype", "op", "info", "errhandler", "win", "file")
@@ -124,6 +125,8 @@ def body(chapter, f, large, name, is_std):
     lines += ["    pli_check_begin(&call);"]
     if status:
         lines += [f"    {status.name} = call.status;"]
+    if f.base in ("Irecv", "Recv_init"):
+        lines += ["    buf = pli_check_receive_address(call.receive, buf);"]
     lines += [f"    int err = next({args});"]
     for p in f.args(large):
         made = re.match(r"out:(\w+)", p.kind)

@@ -65,11 +65,24 @@ struct pli_check_library pli_check_lib;
 static bool find_library(void *library)
 {
     static const char *const names[] = {
-        "pli_observe_get_process", "pli_observe_get_comm",  "pli_observe_note_send",
-        "pli_observe_note_take",   "pli_observe_note_wait", "pli_observe_note_is_here",
-        "pli_observe_note_other",  "pli_observe_note_left", "pli_observe_note_type",
-        "pli_observe_note_form",   "PMPI_Comm_rank",        "PMPI_Comm_size",
-        "PMPI_Comm_test_inter",    "PMPI_Iprobe",           "PMPI_Query_thread",
+        "pli_observe_get_process",
+        "pli_observe_get_comm",
+        "pli_observe_note_send",
+        "pli_observe_note_take",
+        "pli_observe_note_wait",
+        "pli_observe_note_is_here",
+        "pli_observe_note_other",
+        "pli_observe_note_left",
+        "pli_observe_note_type",
+        "pli_observe_note_form",
+        "PMPI_Comm_rank",
+        "PMPI_Comm_size",
+        "PMPI_Comm_test_inter",
+        "PMPI_Iprobe",
+        "PMPI_Query_thread",
+        "PMPI_Get_count_c",
+        "PMPI_Test",
+        "PMPI_Request_free",
     };
     void *found[sizeof names / sizeof names[0]];
     bool is_complete = library != NULL;
@@ -191,6 +204,8 @@ void pli_check_begin(struct pli_check_call *call)
     if (state.level != MPI_THREAD_MULTIPLE && kind != PLI_CHECK_LIFE) {
         check_threads(call, n);
     }
+    pli_check_receive_used(call->sendbuf, call->sendcount, call->sendtype);
+    pli_check_receive_used(call->recvbuf, call->recvcount, call->recvtype);
     if (is_message) {
         if (has_data(call)) {
             pli_check_p2p_begin(call, kind != PLI_CHECK_RECV, kind != PLI_CHECK_SEND);
@@ -204,6 +219,7 @@ void pli_check_begin(struct pli_check_call *call)
         pli_check_p2p_comm_end(*call->comm_freed);
         pli_check_unlock();
     } else if (call->function == PLI_CHECK_FN_Finalize) {
+        pli_check_request_poll();
         pli_check_comm_each(NULL);
         pli_check_p2p_finalize();
         pli_check_request_finalize();
@@ -246,6 +262,9 @@ int pli_check_end(struct pli_check_call *call, int err)
         state.level = MPI_THREAD_MULTIPLE;
     } else if (call->function == PLI_CHECK_FN_Type_free) {
         pli_check_type_forget();
+    }
+    if (call->is_outer) {
+        pli_check_request_poll();
     }
     depth--;
     atomic_fetch_sub(&state.n_inside, 1);

@@ -66,6 +66,7 @@ struct pli_check_call {
     // What was found out before the call.
     bool is_outer; // not made by the library or a callback inside another call
     struct pli_check_posted *posted;
+    struct pli_check_receive *receive; // NULL: into the program's buffer
     uint64_t sum;
 };
 
@@ -89,6 +90,9 @@ extern struct pli_check_library {
     int (*test_inter)(MPI_Comm comm, int *flag);
     int (*iprobe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
     int (*query_thread)(int *level);
+    int (*get_count)(const MPI_Status *status, MPI_Datatype type, MPI_Count *count);
+    int (*test)(MPI_Request *request, int *flag, MPI_Status *status);
+    int (*request_free)(MPI_Request *request);
 } pli_check_lib;
 extern void *pli_check_next[PLI_CHECK_N_SYM], *pli_check_next_std[PLI_CHECK_N_SYM];
 
@@ -184,10 +188,12 @@ struct pli_check_request {
     void *site;
     MPI_Comm comm;
     bool is_persistent, is_active, is_recv, is_send;
+    bool is_replaced; // another request has the handle: a thread is about to complete this one
     const char *begin;
     size_t n;
     uint64_t sum;
     struct pli_check_posted *posted;
+    struct pli_check_receive *receive;
     struct pli_check_call call; // persistent: what is begun each time
 };
 void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_recv,
@@ -196,7 +202,21 @@ void pli_check_request_overlap(const struct pli_check_call *call, const char *be
                                bool is_recv);
 void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *how);
 void pli_check_request_finalize(void);
+void pli_check_request_poll(void); // those that the program has freed
 extern _Atomic int pli_check_n_active;
+bool pli_check_is_mapped(const char *p, size_t n);
+
+// Where MPI receives to until the program completes the request (trace/check_receive.c).
+struct pli_check_receive *pli_check_receive_create(const struct pli_check_call *call);
+void *pli_check_receive_address(struct pli_check_receive *r, void *buf);
+void pli_check_receive_guard(struct pli_check_receive *r); // under way: accesses are told
+void pli_check_receive_open(struct pli_check_receive *r);  // no more
+void pli_check_receive_freed(struct pli_check_receive *r); // the buffer is not MPI's any more
+// Another operation has this buffer: MPI, the kernel and other processes may access it.
+void pli_check_receive_used(const void *buf, MPI_Count count, MPI_Datatype type);
+void pli_check_receive_deliver(struct pli_check_receive *r, const MPI_Status *status, int err,
+                               const void *site);
+void pli_check_receive_destroy(struct pli_check_receive *r);
 
 void pli_check_coll_begin(struct pli_check_call *call);
 void pli_check_coll_drain(struct pli_check_comm *c, bool is_last);

@@ -342,6 +342,9 @@ void pli_check_p2p_begin(struct pli_check_call *call, bool has_send, bool has_re
         }
         begin_send(call, c);
     }
+    if (c != NULL && has_recv && !has_send && call->request != NULL && call->receive == NULL) {
+        call->receive = pli_check_receive_create(call);
+    }
     if (c != NULL && has_recv && !is_persistent(call->function)) {
         if (pli_check_range(call->recvbuf, call->recvcount, call->recvtype, &begin, &n)) {
             pli_check_request_overlap(call, begin, n, true);
@@ -373,8 +376,11 @@ void pli_check_p2p_end(struct pli_check_call *call, int err, bool has_send, bool
     if (call->request != NULL) {
         if (err == MPI_SUCCESS) {
             pli_check_request_keep(call, has_send, has_recv, is_persistent(call->function));
-        } else if (call->posted != NULL) {
-            pli_check_p2p_received(call->comm, call->posted, NULL, err);
+        } else {
+            pli_check_receive_destroy(call->receive);
+            if (call->posted != NULL) {
+                pli_check_p2p_received(call->comm, call->posted, NULL, err);
+            }
         }
     } else if (call->posted != NULL) {
         pli_check_p2p_received(call->comm, call->posted, call->status, err);

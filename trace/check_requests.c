@@ -56,14 +56,22 @@ static void deactivate(struct pli_check_request *r)
     pli_check_n_active--;
 }
 
-static void forget(struct pli_check_request *r)
+static void unlink_request(struct pli_check_request *r)
 {
     struct pli_check_request **at = &buckets[hash(r->handle)];
     while (*at != r) {
         at = &(*at)->next;
     }
     *at = r->next;
+}
+
+static void forget(struct pli_check_request *r)
+{
+    if (!r->is_replaced) {
+        unlink_request(r);
+    }
     deactivate(r);
+    pli_check_receive_destroy(r->receive);
     free(r);
 }
 
@@ -98,6 +106,7 @@ void pli_check_request_freed(const void *begin, size_t n, const void *site, cons
         if (r->n > 0 && r->begin < (const char *)begin + n &&
             (const char *)begin < r->begin + r->n) {
             r->n = 0; // it cannot be read any more
+            pli_check_receive_freed(r->receive);
             const void *maker = r->site;
             enum pli_check_fn function = r->function;
             pli_check_unlock();
@@ -116,14 +125,20 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
                             bool is_persistent)
 {
     if (*call->request == MPI_REQUEST_NULL) {
+        pli_check_receive_destroy(call->receive);
         return;
     }
     struct pli_check_request *r = find(*call->request);
-    if (r != NULL) { // completed in a way that is not seen here
+    if (r != NULL && r->receive != NULL && r->is_active && pli_check_has_threads()) {
+        unlink_request(r);
+        r->is_replaced = true;
+    } else if (r != NULL) { // completed in a way that is not seen here
         forget(r);
     }
     r = calloc(1, sizeof *r);
-    if (r == NULL) {
+    if (r == NULL && call->receive != NULL) {
+        abort(); // the data would never reach the program
+    } else if (r == NULL) {
         return;
     }
     r->handle = *call->request;
@@ -134,6 +149,7 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
     r->is_recv = is_recv;
     r->is_persistent = is_persistent;
     r->posted = call->posted;
+    r->receive = call->receive;
     r->call = *call;
     r->sum = call->sum;
     if (is_send != is_recv) {
@@ -146,11 +162,12 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
     buckets[hash(r->handle)] = r;
     if (!is_persistent) {
         activate(r);
+        pli_check_receive_guard(r->receive);
     }
 }
 
 // Memory that was given back to the system cannot be read.
-static bool is_mapped(const char *p, size_t n)
+bool pli_check_is_mapped(const char *p, size_t n)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p & ~(page - 1);
     return n < 65536 || msync((void *)from, (uintptr_t)p + n - from, MS_ASYNC) == 0;
@@ -162,7 +179,7 @@ static void check_unchanged(const struct pli_check_request *r, const void *site)
     if (!is_kept) {
         return;
     }
-    if (!is_mapped(r->begin, r->n)) {
+    if (!pli_check_is_mapped(r->begin, r->n)) {
         pli_check_say("unmapped", r->site, 0,
                       "the buffer of %s at %s was given back to the system before %s completed it",
                       pli_check_name(r->function), pli_line_of(r->site), pli_line_of(site));
@@ -174,13 +191,14 @@ static void check_unchanged(const struct pli_check_request *r, const void *site)
     }
 }
 
-static void complete(MPI_Request handle, const MPI_Status *status, int err, const void *site)
+static void complete(struct pli_check_request *r, const MPI_Status *status, int err,
+                     const void *site)
 {
-    struct pli_check_request *r = find(handle);
     if (r == NULL || !r->is_active) {
         return;
     }
     check_unchanged(r, site);
+    pli_check_receive_deliver(r->receive, status, err, site);
     if (r->posted != NULL) {
         pli_check_p2p_received(r->comm, r->posted, status, err);
         r->posted = NULL;
@@ -189,6 +207,15 @@ static void complete(MPI_Request handle, const MPI_Status *status, int err, cons
         deactivate(r);
     } else {
         forget(r);
+    }
+}
+
+// Complete, but the request stays: the program may use the buffer from now on.
+static void ready(struct pli_check_request *r, const MPI_Status *status, int err, const void *site)
+{
+    if (r != NULL && r->is_active) {
+        pli_check_receive_deliver(r->receive, status, err, site);
+        pli_check_receive_freed(r->receive);
     }
 }
 
@@ -222,20 +249,71 @@ static void start(MPI_Request handle, void *site)
         }
     }
     activate(r);
+    pli_check_receive_guard(r->receive);
 }
 
-// MPI_Request_free: the outcome of a receive will not be known.
-static void lose(MPI_Request handle)
+// Receives that the program has freed while they were under way: their data is handed over in the
+// next call that finds it.
+static struct pli_check_request *orphans;
+static _Atomic int n_orphan;
+
+static void adopt(struct pli_check_request *r)
+{
+    struct pli_check_request *o = malloc(sizeof *o);
+    if (o == NULL) {
+        abort(); // the data would never reach the program
+    }
+    *o = *r;
+    pli_check_receive_open(o->receive); // the program has no call that would complete it
+    o->next = orphans;
+    orphans = o;
+    n_orphan++;
+    r->receive = NULL;
+}
+
+void pli_check_request_poll(void)
+{
+    if (n_orphan == 0) {
+        return;
+    }
+    pli_check_lock();
+    for (struct pli_check_request **at = &orphans, *o; (o = *at) != NULL;) {
+        MPI_Status status = { 0 };
+        int flag = 0;
+        int err = pli_check_lib.test(&o->handle, &flag, &status);
+        if (flag == 0 && err == MPI_SUCCESS) {
+            at = &o->next;
+            continue;
+        }
+        pli_check_receive_deliver(o->receive, &status, err, o->site);
+        if (o->handle != MPI_REQUEST_NULL) {
+            pli_check_lib.request_free(&o->handle);
+        }
+        *at = o->next;
+        pli_check_receive_destroy(o->receive);
+        free(o);
+        n_orphan--;
+    }
+    pli_check_unlock();
+}
+
+// MPI_Request_free: the outcome of a receive will not be known. True: the checker frees it.
+static bool lose(MPI_Request handle)
 {
     struct pli_check_request *r = find(handle);
     if (r == NULL) {
-        return;
+        return false;
     }
     struct pli_check_comm *c = r->posted != NULL ? pli_check_comm_of(r->comm) : NULL;
     if (c != NULL && r->is_active) {
         c->is_lost = true;
     }
+    bool is_kept = r->is_active && r->receive != NULL;
+    if (is_kept) {
+        adopt(r);
+    }
     forget(r);
+    return is_kept;
 }
 
 void pli_check_request_finalize(void)
@@ -252,13 +330,15 @@ void pli_check_request_finalize(void)
     }
 }
 
-// Copies of handles, because the call sets them to null; statuses, where the program wants none.
+// The requests, because the call sets handles to null and another thread may get the same ones; and
+// statuses, where the program wants none.
 struct batch {
     struct pli_check_call call;
     int n;
-    MPI_Request *handles;
+    bool is_kept; // MPI_Request_get_status: what is complete stays
+    struct pli_check_request **found;
     MPI_Status *statuses, *theirs;
-    MPI_Request near_handles[N_NEAR];
+    struct pli_check_request *near_found[N_NEAR];
     MPI_Status near_statuses[N_NEAR];
 };
 
@@ -268,18 +348,21 @@ static void open_batch(struct batch *b, enum pli_check_fn function, void *site, 
     b->call = (struct pli_check_call){ .function = function, .site = site };
     pli_check_begin(&b->call);
     b->n = n > 0 && requests != NULL ? n : 0;
+    b->is_kept = false;
     bool is_near = b->n <= N_NEAR;
     b->theirs = statuses;
-    b->handles = is_near ? b->near_handles : malloc((size_t)b->n * sizeof *b->handles);
+    b->found = is_near ? b->near_found : malloc((size_t)b->n * sizeof *b->found);
     b->statuses = statuses != MPI_STATUSES_IGNORE ? statuses
                   : is_near                       ? b->near_statuses
                                                   : malloc((size_t)b->n * sizeof *b->statuses);
-    if (b->handles == NULL || b->statuses == NULL) {
-        b->n = 0;
-        b->statuses = statuses;
-    } else if (b->n > 0) {
-        memcpy(b->handles, requests, (size_t)b->n * sizeof *requests);
+    if (b->n > 0 && (b->found == NULL || b->statuses == NULL)) {
+        abort(); // data that was received would not reach the program
     }
+    pli_check_lock();
+    for (int i = 0; i < b->n; i++) {
+        b->found[i] = find(requests[i]);
+    }
+    pli_check_unlock();
 }
 
 // n requests are complete, by their places or all of them from the first.
@@ -290,13 +373,15 @@ static int close_batch(struct batch *b, int n, const int *places, int err)
     for (int i = 0; i < n && (err == MPI_SUCCESS || is_each || b->n == 1); i++) {
         int k = places != NULL ? places[i] : i;
         int own = is_each ? b->statuses[i].MPI_ERROR : err;
-        if (k >= 0 && k < b->n && own != MPI_ERR_PENDING) {
-            complete(b->handles[k], &b->statuses[i], own, b->call.site);
+        if (k >= 0 && k < b->n && own != MPI_ERR_PENDING && b->is_kept) {
+            ready(b->found[k], &b->statuses[i], own, b->call.site);
+        } else if (k >= 0 && k < b->n && own != MPI_ERR_PENDING) {
+            complete(b->found[k], &b->statuses[i], own, b->call.site);
         }
     }
     pli_check_unlock();
-    if (b->handles != b->near_handles) {
-        free(b->handles);
+    if (b->found != b->near_found) {
+        free(b->found);
     }
     if (b->statuses != b->near_statuses && b->statuses != b->theirs) {
         free(b->statuses);
@@ -438,12 +523,80 @@ static int close_batch(struct batch *b, int n, const int *places, int err)
     DEFINE(prefix, Request_free, , (MPI_Request * q))                                              \
     {                                                                                              \
         ENTER(is_std)                                                                              \
+        bool is_kept = false;                                                                      \
         if (is_seen && q != NULL) {                                                                \
             pli_check_lock();                                                                      \
-            lose(*q);                                                                              \
+            is_kept = lose(*q);                                                                    \
             pli_check_unlock();                                                                    \
         }                                                                                          \
+        if (is_kept) {                                                                             \
+            *q = MPI_REQUEST_NULL;                                                                 \
+            return MPI_SUCCESS;                                                                    \
+        }                                                                                          \
         return CALL(Request_free, (MPI_Request *), (q));                                           \
+    }                                                                                              \
+    DEFINE(prefix, Request_get_status, , (MPI_Request q, int *flag, MPI_Status *s))                \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || flag == NULL) {                                                            \
+            return CALL(Request_get_status, (MPI_Request, int *, MPI_Status *), (q, flag, s));     \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Request_get_status, site, 1, &q, s);                           \
+        b.is_kept = true;                                                                          \
+        *flag = 0;                                                                                 \
+        int err =                                                                                  \
+            CALL(Request_get_status, (MPI_Request, int *, MPI_Status *), (q, flag, b.statuses));   \
+        return close_batch(&b, *flag != 0, NULL, err);                                             \
+    }                                                                                              \
+    DEFINE(prefix, Request_get_status_all, ,                                                       \
+           (int n, const MPI_Request q[], int *flag, MPI_Status s[]))                              \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || flag == NULL) {                                                            \
+            return CALL(Request_get_status_all, (int, const MPI_Request *, int *, MPI_Status *),   \
+                        (n, q, flag, s));                                                          \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Request_get_status_all, site, n, q, s);                        \
+        b.is_kept = true;                                                                          \
+        *flag = 0;                                                                                 \
+        int err = CALL(Request_get_status_all, (int, const MPI_Request *, int *, MPI_Status *),    \
+                       (n, q, flag, b.statuses));                                                  \
+        return close_batch(&b, *flag ? b.n : 0, NULL, err);                                        \
+    }                                                                                              \
+    DEFINE(prefix, Request_get_status_any, ,                                                       \
+           (int n, const MPI_Request q[], int *at, int *flag, MPI_Status *s))                      \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || at == NULL || flag == NULL) {                                              \
+            return CALL(Request_get_status_any,                                                    \
+                        (int, const MPI_Request *, int *, int *, MPI_Status *),                    \
+                        (n, q, at, flag, s));                                                      \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Request_get_status_any, site, n, q, s);                        \
+        b.is_kept = true;                                                                          \
+        int err =                                                                                  \
+            CALL(Request_get_status_any, (int, const MPI_Request *, int *, int *, MPI_Status *),   \
+                 (n, q, at, flag, b.statuses));                                                    \
+        return close_batch(&b, err == MPI_SUCCESS && *flag, at, err);                              \
+    }                                                                                              \
+    DEFINE(prefix, Request_get_status_some, ,                                                      \
+           (int n, const MPI_Request q[], int *m, int at[], MPI_Status s[]))                       \
+    {                                                                                              \
+        ENTER(is_std)                                                                              \
+        struct batch b;                                                                            \
+        if (!is_seen || m == NULL) {                                                               \
+            return CALL(Request_get_status_some,                                                   \
+                        (int, const MPI_Request *, int *, int *, MPI_Status *), (n, q, m, at, s)); \
+        }                                                                                          \
+        open_batch(&b, PLI_CHECK_FN_Request_get_status_some, site, n, q, s);                       \
+        b.is_kept = true;                                                                          \
+        int err =                                                                                  \
+            CALL(Request_get_status_some, (int, const MPI_Request *, int *, int *, MPI_Status *),  \
+                 (n, q, m, at, b.statuses));                                                       \
+        return close_batch(&b, err == MPI_SUCCESS && *m > 0 ? *m : 0, at, err);                    \
     }
 
 BOTH(false, )

@@ -11,7 +11,7 @@ from lib.launch import BUILD, IS_SANITIZED, Run, check, sanitizer_behind, status
 PROBE = os.path.join(BUILD, "tests", "bin", "check_probe")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_probe.c")
 # What the argument of the probe finds, where that is not a sentence of the same name.
-KINDS = ["type", "changed", "freed", "receive-overlap", "send-overlap", "receive-into-send", "sendrecv-overlap", "self", "unsafe",
+KINDS = ["type", "changed", "freed", "early-read", "early-write", "receive-overlap", "send-overlap", "receive-into-send", "sendrecv-overlap", "self", "unsafe",
          "ready", "unreceived", "collective", "root", "operation", "collective-type", "alias", "unfinished",
          "request-leak", "file-leak", "race", "thread"]
 LEAKS = ["comm-leak", "group-leak", "datatype-leak", "op-leak", "info-leak", "errhandler-leak", "window-leak"]
@@ -34,6 +34,7 @@ def one(kind, argument=None, option="--check", marks=None):
     check(lines, f"{kind} is not found: {r}")
     others = [line for line in r.err.splitlines() if line.startswith("check: ") and line not in lines]
     check(not others or argument == "leaks", f"{kind}: besides {others}")
+    check("the data is not what was sent" not in r.err, r)
     for place in filter(None, map(line_of, marks or (f"here: {kind}", f"there: {kind}"))):
         check(any(place + end in line for line in lines for end in " :;,"), f"{kind} names {place}: {lines}")
     return r
@@ -66,6 +67,7 @@ def main():
         one(kind, "leaks")
     one("type", "type_struct", marks=("here: type_struct", "there: type_struct"))
     one("race", "own-race", marks=("here: own-race", "there: own-race"))
+    one("early-write", "early-small", marks=("here: early-small", "there: early-small"))
     one("timing", option="--check=timing")
     r = Run("-n", 3, PROBE, "type")
     check("check:" not in r.err, r)

@@ -81,6 +81,42 @@ static void freed(void)
     n_done++;
 }
 
+// Rank 0 uses the buffer of a receive whose message comes later; the data must arrive all the same.
+static void early(void)
+{
+    MPI_Request request;
+    int n = is("early-small") ? 4 : 4096, mine[4096];
+    for (int i = 0; i < 4096; i++) {
+        mine[i] = i + 1;
+    }
+    if (rank == 0 && is("early-read")) {
+        MPI_Irecv(numbers, n, MPI_INT, 1, 0, world, &request); // there: early-read
+        n_done += numbers[2048];                               // here: early-read
+        MPI_Barrier(world);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (rank == 0 && is("early-write")) {
+        MPI_Irecv(numbers, n, MPI_INT, 1, 0, world, &request); // there: early-write
+        memcpy(numbers + 1500, mine, 100);                     // here: early-write
+        MPI_Barrier(world);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (rank == 0) {
+        MPI_Irecv(numbers, n, MPI_INT, 1, 0, world, &request); // here: early-small
+        numbers[1] = 7;
+        MPI_Barrier(world);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); // there: early-small
+        n_done += 2;                           // the calls above stay apart
+    } else {
+        MPI_Barrier(world);
+        if (rank == 1) {
+            MPI_Send(mine, n, MPI_INT, 0, 0, world);
+        }
+    }
+    if (rank == 0 && memcmp(numbers, mine, (size_t)n * sizeof *mine) != 0) {
+        fprintf(stderr, "the data is not what was sent\n");
+    }
+    n_done++;
+}
+
 static void overlap(void)
 {
     MPI_Request r[2];
@@ -301,6 +337,65 @@ static void thread(void)
     n_done++;
 }
 
+static void expect(int is_right, const char *name)
+{
+    if (!is_right) {
+        fprintf(stderr, "%s: wrong data\n", name);
+        MPI_Abort(world, 3);
+    }
+}
+
+// Receives that are completed in each of the ways that there are; of some the message is shorter.
+static void fine_receives(int next, int before)
+{
+    enum { N = 9000 };
+    static int out[N], in[N + 1];
+    MPI_Request r[2];
+    MPI_Status s;
+    int flag = 0, n;
+    for (int i = 0; i < N; i++) {
+        out[i] = 1000 * rank + i;
+    }
+    in[N / 2] = -1;
+    MPI_Irecv(in, N, MPI_INT, before, 1, world, &r[0]);
+    MPI_Send(out, N / 2, MPI_INT, next, 1, world);
+    MPI_Wait(&r[0], &s);
+    MPI_Get_count(&s, MPI_INT, &n);
+    expect(n == N / 2 && in[0] == 1000 * before && in[n - 1] == in[0] + n - 1 && in[n] == -1,
+           "MPI_Wait");
+    MPI_Irecv(in, N, MPI_INT, before, 2, world, &r[0]);
+    MPI_Isend(out, N, MPI_INT, next, 2, world, &r[1]);
+    while (!flag) {
+        MPI_Request_get_status(r[0], &flag, MPI_STATUS_IGNORE);
+    }
+    expect(in[N - 1] == 1000 * before + N - 1, "MPI_Request_get_status");
+    in[N - 1] = 0; // complete: the program's again
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    expect(in[N - 1] == 0, "MPI_Waitall");
+    MPI_Recv_init(in, N, MPI_INT, before, 3, world, &r[0]);
+    for (int i = 0; i < 2; i++) {
+        in[i] = in[N - 1] = -1;
+        MPI_Start(&r[0]);
+        MPI_Isend(out, N, MPI_INT, next, 3, world, &r[1]);
+        MPI_Waitany(1, r, &n, MPI_STATUS_IGNORE);
+        MPI_Wait(&r[1], MPI_STATUS_IGNORE);
+        expect(in[i] == 1000 * before + i && in[N - 1] == 1000 * before + N - 1, "MPI_Start");
+    }
+    MPI_Request_free(&r[0]);
+    memset(in, 0, sizeof in);
+    MPI_Irecv(in, N, MPI_INT, before, 4, world, &r[0]);
+    MPI_Request_free(&r[0]);
+    MPI_Ssend_init(out, N, MPI_INT, next, 4, world, &r[1]);
+    MPI_Start(&r[1]);
+    MPI_Wait(&r[1], MPI_STATUS_IGNORE);
+    MPI_Request_free(&r[1]);
+    MPI_Barrier(world);
+    for (flag = 0; in[N - 1] == 0 && flag < 1000000; flag++) {
+        MPI_Iprobe(before, 5, world, &n, MPI_STATUS_IGNORE);
+    }
+    expect(in[0] == 1000 * before && in[N - 1] == 1000 * before + N - 1, "MPI_Request_free");
+}
+
 // None of this is a mistake.
 static void fine(void)
 {
@@ -333,6 +428,7 @@ static void fine(void)
     MPI_Scatter(numbers + 300, 2, MPI_INT, numbers + 400, 2, MPI_INT, size - 1, world);
     MPI_Send(numbers, 16, MPI_BYTE, MPI_PROC_NULL, 0, world);
     n == 4 ? (void)0 : MPI_Abort(world, 3);
+    fine_receives(next, before);
     n_done++;
 }
 
@@ -346,6 +442,9 @@ int main(int argc, char **argv)
         { "type_struct", type_struct },
         { "changed", changed },
         { "freed", freed },
+        { "early-read", early },
+        { "early-write", early },
+        { "early-small", early },
         { "receive-overlap", overlap },
         { "send-overlap", overlap },
         { "receive-into-send", receive_into_send },
