@@ -47,6 +47,8 @@ enum pli_impi_coll_tag {
     PLI_IMPI_TAG_DUP = 210,
     PLI_IMPI_TAG_MERGE = 220,
     PLI_IMPI_TAG_COMM_FREE = 230,
+    PLI_IMPI_TAG_CREATE = 240, // of an inter-communicator
+    PLI_IMPI_TAG_SPLIT = 250,
 };
 
 enum pli_impi_coll_op {

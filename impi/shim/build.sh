@@ -9,12 +9,28 @@ if [ $# -ne 2 ]; then
     exit 2
 fi
 impi=$(cd "$(dirname "$0")/.." && pwd)
-rest=$(mktemp -d)
-trap 'rm -rf "$rest"' EXIT
-echo '#include <mpi.h>' > "$rest"/mpi.c
-"$1" -E -P "$rest"/mpi.c > "$rest"/mpi.i
-awk -f "$impi"/shim/rest.awk "$rest"/mpi.i > "$rest"/shim_rest.c
-"$1" -std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra ${CFLAGS-} -D_GNU_SOURCE \
-    -I "$impi" -I "$impi"/.. "$impi"/shim/shim*.c "$rest"/shim_rest.c "$impi"/agent/agent_link.c "$impi"/coll/*.c \
-    "$impi"/wire/*.c "$impi"/engine/impi_idmap.c "$impi"/engine/impi_log.c "$impi"/engine/impi_sock.c \
-    -o "$2" -ldl -pthread
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+cd "$work"
+echo '#include <mpi.h>' > mpi.c
+"$1" -E -P mpi.c > mpi.i
+awk -f "$impi"/shim/rest.awk mpi.i > shim_rest.c
+made=
+if grep -q ompi_communicator_t mpi.i; then # the Fortran library of Open MPI calls PMPI_ functions: be in front of those too
+    awk -f "$impi"/shim/native.awk mpi.i > shim_native.h
+    awk -v source=1 -f "$impi"/shim/native.awk mpi.i > shim_native.c
+    made="-include shim_native.h shim_native.c"
+fi
+# shellcheck disable=SC2086 # several words
+"$1" -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra ${CFLAGS-} -D_GNU_SOURCE -c -I "$impi" -I "$impi"/.. -I . \
+    $made "$impi"/shim/shim*.c shim_rest.c "$impi"/agent/agent_link.c "$impi"/coll/*.c "$impi"/wire/*.c \
+    "$impi"/engine/impi_idmap.c "$impi"/engine/impi_log.c "$impi"/engine/impi_sock.c
+if [ -n "$made" ]; then
+    nm -g --defined-only ./*.o | awk '$3 ~ /^MPIX?_/ { print "P" $3 " = " $3 ";" }' | sort -u > names.ld
+else
+    : > names.ld
+fi
+# shellcheck disable=SC2086
+"$1" -shared ${CFLAGS-} ./*.o names.ld -o out.so -ldl -pthread
+cp out.so "$out.new" && mv "$out.new" "$out" # a program that starts meanwhile has the whole of one of them

@@ -160,7 +160,13 @@ uint64_t pli_shim_setup_number(void);
 void pli_shim_setup_settle(const struct shim_span *s); // wait until no MPI_Comm_idup is under way
 
 // shim_comm.c
+int pli_shim_comm_place(const uint32_t *world, int n); // of this process; -1: it is not in the list
+int *pli_shim_comm_attribute(MPI_Comm comm, int key); // of the job; NULL: one of the native library
 int pli_shim_comm_create(struct shim_span *s, const uint32_t *world, int n, MPI_Comm *out);
+// The communicator of `world` out of `s`, by a native split over the parent, in which all take
+// part. `colour` tells apart the several that may be made at once.
+int pli_shim_comm_build(struct shim_span *s, const uint32_t *world, int n, int colour, uint64_t cid,
+                        MPI_Comm *out);
 
 // shim_refuse.c: what the protocol cannot carry
 int pli_shim_refuse(MPI_Comm comm, const char *text); // calls the error handler
@@ -174,8 +180,12 @@ struct shim_topo *pli_shim_topo_copy(const struct shim_topo *t); // NULL: no mem
 // shim_inter.c
 int pli_shim_inter_size(const struct shim_span *s);
 MPI_Comm pli_shim_inter_local(const struct shim_span *s); // the local group's communicator
-int pli_shim_inter_group(const struct shim_span *s, MPI_Group *out); // the local one
+int pli_shim_inter_group(const struct shim_span *s, MPI_Group *out);   // the local one
+int pli_shim_inter_rank_of(const struct shim_span *s, uint32_t world); // in the local one, or -1
 int pli_shim_inter_dup(struct shim_span *s, MPI_Comm *out);
+// MPI_Comm_create, `world` being the new local group, and MPI_Comm_split.
+int pli_shim_inter_of_group(struct shim_span *s, const uint32_t *world, int n, MPI_Comm *out);
+int pli_shim_inter_split(struct shim_span *s, int colour, int key, MPI_Comm *out);
 // An inter-communicator of the same groups, of native copies: `local` of the local group,
 // `handle` and `own` of those of both that are in this client.
 int pli_shim_inter_copy(struct shim_span *s, MPI_Comm local, MPI_Comm local_own, MPI_Comm handle,

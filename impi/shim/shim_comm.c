@@ -3,8 +3,6 @@
 #include "shim/impi.h"
 #include "shim/shim.h"
 #include "shim/shim_plan.h"
-#include "shim/shim_req.h"
-#include "wire/impi_byte.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +71,16 @@ PLI_SHIM_API int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int *result)
     return rc;
 }
 
+int pli_shim_comm_place(const uint32_t *world, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (world[i] == pli_shim.first + (uint32_t)pli_shim.me) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 static bool has_foreign(const uint32_t *world, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -83,12 +91,11 @@ static bool has_foreign(const uint32_t *world, int n)
     return false;
 }
 
-// The communicator of `world`, we being its member `rank`, or not (-1), out of `s` by a native
-// split over the parent. `colour` tells apart the several that may be made at once.
-static int build(struct shim_span *s, const uint32_t *world, int n, int rank, int colour,
-                 uint64_t cid, MPI_Comm *out)
+int pli_shim_comm_build(struct shim_span *s, const uint32_t *world, int n, int colour, uint64_t cid,
+                        MPI_Comm *out)
 {
     struct shim_span *made;
+    int rank = pli_shim_comm_place(world, n);
     int rc = PLI_SHIM_OUTSIDE(
         PMPI_Comm_split(s->handle, rank < 0 ? MPI_UNDEFINED : colour, rank < 0 ? 0 : rank, out));
     if (rc != MPI_SUCCESS || rank < 0 || !has_foreign(world, n)) {
@@ -152,12 +159,8 @@ PLI_SHIM_API int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *
 int pli_shim_comm_create(struct shim_span *s, const uint32_t *world, int n, MPI_Comm *out)
 {
     uint64_t cid;
-    int me = -1;
     int rc = pli_shim_plan_cid(s, 2, &cid);
-    for (int i = 0; i < n; i++) {
-        me = world[i] == s->world[s->rank] ? i : me;
-    }
-    return rc == MPI_SUCCESS ? build(s, world, n, me, 0, cid, out) : rc;
+    return rc == MPI_SUCCESS ? pli_shim_comm_build(s, world, n, 0, cid, out) : rc;
 }
 
 PLI_SHIM_API int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
@@ -177,124 +180,20 @@ PLI_SHIM_API int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newco
         }
         return rc;
     }
-    int rc = pli_shim_inter_refuse(s);
-    rc = rc == MPI_SUCCESS ? pli_shim_group_list(group, &list) : rc;
+    int rc = pli_shim_group_list(group, &list);
     if (rc != MPI_SUCCESS) {
         return pli_shim_end(comm, rc);
     }
     for (int i = 0; i < list.n && rc == MPI_SUCCESS; i++) {
-        if (pli_shim_span_rank_of(s, list.world[i]) < 0) {
-            rc = MPI_ERR_GROUP;
-        }
+        int rank = s->inter != NULL ? pli_shim_inter_rank_of(s, list.world[i])
+                                    : pli_shim_span_rank_of(s, list.world[i]);
+        rc = rank < 0 ? MPI_ERR_GROUP : MPI_SUCCESS;
     }
-    rc = rc == MPI_SUCCESS ? pli_shim_comm_create(s, list.world, list.n, newcomm) : rc;
+    if (rc == MPI_SUCCESS) {
+        rc = s->inter != NULL ? pli_shim_inter_of_group(s, list.world, list.n, newcomm)
+                              : pli_shim_comm_create(s, list.world, list.n, newcomm);
+    }
     free(list.world);
-    return pli_shim_end(comm, rc);
-}
-
-struct entry {
-    int key, rank;
-};
-
-static int by_key(const void *a, const void *b)
-{
-    const struct entry *x = a, *y = b;
-    if (x->key != y->key) {
-        return x->key < y->key ? -1 : 1;
-    }
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-// The colour and key of all ranks, by the protocol's Allgather of two Int4 each.
-static int gather_colours(struct shim_span *s, int colour, int key, unsigned char *all)
-{
-    unsigned char mine[8];
-    pli_impi_byte_put32(mine, (uint32_t)colour);
-    pli_impi_byte_put32(mine + 4, (uint32_t)key);
-    int rc = pli_shim_plan_gather(s, 0, mine, sizeof mine, all);
-    return rc == MPI_SUCCESS ? pli_shim_plan_bcast(s, 0, all, sizeof mine * (size_t)s->size) : rc;
-}
-
-static int split(struct shim_span *s, int colour, int key, MPI_Comm *out)
-{
-    size_t size = (size_t)s->size;
-    uint64_t cid;
-    unsigned char *all = malloc(8 * size);
-    struct entry *entry = malloc(size * sizeof *entry);
-    uint32_t *world = malloc(size * sizeof *world);
-    int n = 0, me = -1;
-    int rc = all == NULL || entry == NULL || world == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
-    if (rc == MPI_SUCCESS) {
-        rc = gather_colours(s, colour == MPI_UNDEFINED ? -1 : colour, key, all);
-    }
-    if (rc == MPI_SUCCESS) {
-        rc = pli_shim_plan_cid(s, 2, &cid);
-    }
-    for (int i = 0; rc == MPI_SUCCESS && colour != MPI_UNDEFINED && i < s->size; i++) {
-        if ((int)pli_impi_byte_get32(all + 8 * i) == colour) {
-            entry[n++] = (struct entry){ (int)pli_impi_byte_get32(all + 8 * i + 4), i };
-        }
-    }
-    if (rc == MPI_SUCCESS) {
-        qsort(entry, (size_t)n, sizeof *entry, by_key);
-        for (int i = 0; i < n; i++) {
-            world[i] = s->world[entry[i].rank];
-            me = entry[i].rank == s->rank ? i : me;
-        }
-        rc = build(s, world, n, me, colour, cid, out);
-    }
-    free(all);
-    free(entry);
-    free(world);
-    return rc;
-}
-
-PLI_SHIM_API int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
-{
-    PLI_SHIM_ENTER;
-    struct shim_span *s = pli_shim_span_find(comm);
-    if (s == NULL) {
-        return PLI_SHIM_OUTSIDE(PMPI_Comm_split(comm, color, key, newcomm));
-    }
-    if (color < 0 && color != MPI_UNDEFINED) {
-        return pli_shim_end(comm, MPI_ERR_ARG);
-    }
-    int rc = pli_shim_inter_refuse(s);
-    return pli_shim_end(comm, rc == MPI_SUCCESS ? split(s, color, key, newcomm) : rc);
-}
-
-// Clients share nothing that can be split by: each finds out by itself which of its processes
-// belong together, and the first of those, by rank, is the colour of a split of all. -1: in none.
-static int find_piece(struct shim_span *s, int type, MPI_Info info, int *colour_out)
-{
-    MPI_Comm piece;
-    MPI_Request req;
-    *colour_out = s->rank;
-    int rc = PLI_SHIM_OUTSIDE(PMPI_Comm_split_type(s->local, type, s->rank, info, &piece));
-    if (rc != MPI_SUCCESS || piece == MPI_COMM_NULL) {
-        *colour_out = -1;
-        return rc;
-    }
-    rc = PMPI_Ibcast(colour_out, 1, MPI_INT, 0, piece, &req);
-    rc = rc == MPI_SUCCESS ? pli_shim_req_wait_native(&req, MPI_STATUS_IGNORE) : rc;
-    (void)PMPI_Comm_free(&piece);
-    return rc;
-}
-
-PLI_SHIM_API int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
-                                     MPI_Comm *newcomm)
-{
-    PLI_SHIM_ENTER;
-    struct shim_span *s = pli_shim_span_find(comm);
-    int colour;
-    if (s == NULL) {
-        return PLI_SHIM_OUTSIDE(PMPI_Comm_split_type(comm, type, key, info, newcomm));
-    }
-    int rc = pli_shim_inter_refuse(s);
-    rc = rc == MPI_SUCCESS ? find_piece(s, type, info, &colour) : rc;
-    if (rc == MPI_SUCCESS) {
-        rc = split(s, colour < 0 ? MPI_UNDEFINED : colour, key, newcomm);
-    }
     return pli_shim_end(comm, rc);
 }
 
@@ -318,10 +217,10 @@ PLI_SHIM_API int MPI_Comm_free(MPI_Comm *comm)
     return rc;
 }
 
-// The attributes of the protocol. Without a span: one client, one host.
-static int *attribute(struct shim_span *s, int key)
+int *pli_shim_comm_attribute(MPI_Comm comm, int key)
 {
-    static int one = 1, none = 0;
+    static int one = 1, none = 0; // without a span: one client, one host
+    struct shim_span *s = pli_shim_span_find(comm);
     switch (key) {
     case IMPI_CLIENT_SIZE:
         return s != NULL ? &s->client_size : &one;
@@ -332,18 +231,14 @@ static int *attribute(struct shim_span *s, int key)
     case IMPI_HOST_COLOR:
         return s != NULL ? &s->host_colour : &none;
     default:
-        return NULL;
+        return pli_shim.is_on && key == MPI_TAG_UB ? &pli_shim.tag_ub : NULL;
     }
 }
 
 PLI_SHIM_API int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *flag)
 {
     PLI_SHIM_ENTER;
-    struct shim_span *s = pli_shim_span_find(comm);
-    int *found = attribute(s, key);
-    if (found == NULL && pli_shim.is_on && key == MPI_TAG_UB) {
-        found = &pli_shim.tag_ub;
-    }
+    int *found = pli_shim_comm_attribute(comm, key);
     if (found == NULL) {
         return PMPI_Comm_get_attr(comm, key, value, flag);
     }

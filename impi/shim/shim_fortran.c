@@ -1,48 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fortran programs. MPICH's binding calls the MPI_ functions of C, which this library has. Open
-// MPI's calls the PMPI_ functions, which it has not: such a program would run by itself, and the
-// other clients would wait for it. It is ended with an error message.
-#include <mpi.h>
-
-#ifdef OPEN_MPI
-
+// Fortran programs. Their libraries call functions of C, which libimpi has, MPICH's the MPI_ and Open
+// MPI's the PMPI_ ones (native.awk); but attributes they read past all functions.
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include "shim/shim.h"
 
-static void *own(const char *name)
+#ifdef OPEN_MPI
+enum { TAG_UB = MPI_TAG_UB };
+#else
+enum { TAG_UB = MPI_TAG_UB + 1 }; // MPICH's keys of Fortran
+#endif
+
+static int *own(MPI_Fint comm, MPI_Fint key)
 {
-    if (getenv("IMPI_SERVER") != NULL) {
-        fprintf(stderr,
-                "libimpi: Fortran programs of Open MPI cannot take part in an IMPI job: their "
-                "interface goes past libimpi. Those of MPICH can\n");
-        exit(1);
-    }
-    return dlsym(RTLD_NEXT, name);
+    PLI_SHIM_ENTER;
+    return pli_shim_comm_attribute(PMPI_Comm_f2c(comm), key == TAG_UB ? MPI_TAG_UB : key);
 }
 
-// Both names of each: a program calls the first, Open MPI's module of Fortran 2008 the second.
-#define INIT(name)                                                                                 \
-    PLI_SHIM_API void name(MPI_Fint *err);                                                         \
-    PLI_SHIM_API void name(MPI_Fint *err)                                                          \
+// The first name is called by programs, the second by the modules of Fortran 2008, the third is of MPI-1.
+#define GET_ATTR(name, type)                                                                       \
+    PLI_SHIM_API void name(MPI_Fint *comm, MPI_Fint *key, type *value, MPI_Fint *flag,             \
+                           MPI_Fint *err);                                                         \
+    PLI_SHIM_API void name(MPI_Fint *comm, MPI_Fint *key, type *value, MPI_Fint *flag,             \
+                           MPI_Fint *err)                                                          \
     {                                                                                              \
-        void (*fn)(MPI_Fint *);                                                                    \
-        *(void **)&fn = own(#name);                                                                \
-        fn(err);                                                                                   \
+        void (*native)(MPI_Fint *, MPI_Fint *, type *, MPI_Fint *, MPI_Fint *);                    \
+        const int *found = own(*comm, *key);                                                       \
+        if (found == NULL) {                                                                       \
+            *(void **)&native = dlsym(RTLD_NEXT, #name);                                           \
+            native(comm, key, value, flag, err);                                                   \
+            return;                                                                                \
+        }                                                                                          \
+        *value = *found;                                                                           \
+        *flag = 1;                                                                                 \
+        *err = MPI_SUCCESS;                                                                        \
     }
-INIT(mpi_init_)
-INIT(ompi_init_f)
-
-#define INIT_THREAD(name)                                                                          \
-    PLI_SHIM_API void name(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *err);                 \
-    PLI_SHIM_API void name(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *err)                  \
-    {                                                                                              \
-        void (*fn)(MPI_Fint *, MPI_Fint *, MPI_Fint *);                                            \
-        *(void **)&fn = own(#name);                                                                \
-        fn(required, provided, err);                                                               \
-    }
-INIT_THREAD(mpi_init_thread_)
-INIT_THREAD(ompi_init_thread_f)
-
-#endif
+GET_ATTR(mpi_comm_get_attr_, MPI_Aint)
+GET_ATTR(pmpi_comm_get_attr_, MPI_Aint)
+GET_ATTR(mpi_attr_get_, MPI_Fint)

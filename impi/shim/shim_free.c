@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 static int n_user;
-static MPI_Datatype *type;
-static MPI_Op *op;
-static int n_type, n_op;
+static struct kept { // one of the two, the other is null
+    MPI_Datatype type;
+    MPI_Op op;
+} * kept;
+static int n_kept;
 
 void pli_shim_free_begin(void)
 {
@@ -19,17 +21,27 @@ void pli_shim_free_end(void)
     if (--n_user > 0) {
         return;
     }
-    for (int i = 0; i < n_type; i++) {
-        (void)PMPI_Type_free(&type[i]);
+    for (int i = 0; i < n_kept; i++) {
+        if (kept[i].op != MPI_OP_NULL) {
+            (void)PMPI_Op_free(&kept[i].op);
+        } else {
+            (void)PMPI_Type_free(&kept[i].type);
+        }
     }
-    for (int i = 0; i < n_op; i++) {
-        (void)PMPI_Op_free(&op[i]);
+    free(kept);
+    kept = NULL;
+    n_kept = 0;
+}
+
+static int keep(MPI_Datatype type, MPI_Op op)
+{
+    struct kept *more = realloc(kept, ((size_t)n_kept + 1) * sizeof *more);
+    if (more == NULL) {
+        return pli_shim_end(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     }
-    free(type);
-    free(op);
-    type = NULL;
-    op = NULL;
-    n_type = n_op = 0;
+    kept = more;
+    kept[n_kept++] = (struct kept){ type, op };
+    return MPI_SUCCESS;
 }
 
 PLI_SHIM_API int MPI_Type_free(MPI_Datatype *datatype)
@@ -41,14 +53,9 @@ PLI_SHIM_API int MPI_Type_free(MPI_Datatype *datatype)
         combiner == MPI_COMBINER_NAMED) { // the native library says what is wrong with it
         return PMPI_Type_free(datatype);
     }
-    MPI_Datatype *more = realloc(type, ((size_t)n_type + 1) * sizeof *more);
-    if (more == NULL) {
-        return pli_shim_end(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    }
-    type = more;
-    type[n_type++] = *datatype;
-    *datatype = MPI_DATATYPE_NULL;
-    return MPI_SUCCESS;
+    int rc = keep(*datatype, MPI_OP_NULL);
+    *datatype = rc == MPI_SUCCESS ? MPI_DATATYPE_NULL : *datatype;
+    return rc;
 }
 
 static bool is_predefined(MPI_Op given)
@@ -70,12 +77,7 @@ PLI_SHIM_API int MPI_Op_free(MPI_Op *given)
     if (n_user == 0 || is_predefined(*given)) {
         return PMPI_Op_free(given);
     }
-    MPI_Op *more = realloc(op, ((size_t)n_op + 1) * sizeof *more);
-    if (more == NULL) {
-        return pli_shim_end(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    }
-    op = more;
-    op[n_op++] = *given;
-    *given = MPI_OP_NULL;
-    return MPI_SUCCESS;
+    int rc = keep(MPI_DATATYPE_NULL, *given);
+    *given = rc == MPI_SUCCESS ? MPI_OP_NULL : *given;
+    return rc;
 }

@@ -4,6 +4,7 @@
 // side it is spread by collectives of the local group, which keeps a communicator for the purpose.
 #include "shim/shim.h"
 #include "shim/shim_plan.h"
+#include "shim/shim_split.h"
 #include "wire/impi_byte.h"
 #include <stdlib.h>
 #include <string.h>
@@ -122,16 +123,6 @@ static int local_of(const uint32_t *world, int n, int me, int tag, uint64_t cid,
                : rc;
 }
 
-static int place(const uint32_t *world, int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (world[i] == pli_shim.first + (uint32_t)pli_shim.me) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 // Both groups are known, and the first of TAKEN ids.
 static int build(const uint32_t *mine, int n_mine, const uint32_t *theirs, int n_theirs,
                  uint64_t cid, int tag, MPI_Comm *out)
@@ -139,7 +130,7 @@ static int build(const uint32_t *mine, int n_mine, const uint32_t *theirs, int n
     struct shim_span *made;
     struct shim_inter *i = calloc(1, sizeof *i);
     uint32_t *copy = malloc(((size_t)n_mine + 1) * sizeof *copy);
-    int me = place(mine, n_mine);
+    int me = pli_shim_comm_place(mine, n_mine);
     if (i == NULL || copy == NULL) {
         free(i);
         free(copy);
@@ -168,16 +159,32 @@ static int max_of(MPI_Comm comm, uint64_t *max)
                      : PLI_SHIM_OUTSIDE(PMPI_Allreduce(&mine, max, 1, MPI_UINT64_T, MPI_MAX, comm));
 }
 
-// The offer of a side: Uint8 largest id, then the WORLD ranks of its members, Uint4 each.
+// A group, as the WORLD ranks of its members, Uint4 each.
+static void put_members(unsigned char *p, const uint32_t *world, int n)
+{
+    for (int i = 0; i < n; i++) {
+        pli_impi_byte_put32(p + 4 * i, world[i]);
+    }
+}
+
+static int get_members(const unsigned char *p, uint32_t *world, int n)
+{
+    int rc = MPI_SUCCESS;
+    for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
+        world[i] = pli_impi_byte_get32(p + 4 * i);
+        rc = world[i] < pli_shim.job->n_proc ? MPI_SUCCESS : MPI_ERR_OTHER;
+    }
+    return rc;
+}
+
+// The offer of a side: Uint8 largest id, then its members.
 static unsigned char *make_offer(uint64_t max, const struct shim_group *g, int *len)
 {
     *len = 8 + 4 * g->n;
     unsigned char *p = malloc((size_t)*len);
     if (p != NULL) {
         pli_impi_byte_put64(p, max);
-        for (int i = 0; i < g->n; i++) {
-            pli_impi_byte_put32(p + 8 + 4 * i, g->world[i]);
-        }
+        put_members(p + 8, g->world, g->n);
     }
     return p;
 }
@@ -237,10 +244,7 @@ static int create(MPI_Comm local, int leader, MPI_Comm peer, int other, int tag,
         rc = MPI_ERR_NO_MEM;
     }
     rc = rc == MPI_SUCCESS ? MPI_Bcast(in, in_len, MPI_BYTE, leader, local) : rc;
-    for (int i = 0; rc == MPI_SUCCESS && i < n_theirs; i++) {
-        theirs[i] = pli_impi_byte_get32(in + 8 + 4 * i);
-        rc = theirs[i] < pli_shim.job->n_proc ? MPI_SUCCESS : MPI_ERR_OTHER;
-    }
+    rc = rc == MPI_SUCCESS ? get_members(in + 8, theirs, n_theirs) : rc;
     if (rc == MPI_SUCCESS) {
         uint64_t their_max = pli_impi_byte_get64(in);
         rc = pli_shim_plan_take(their_max > max ? their_max : max, TAKEN, &cid);
@@ -286,15 +290,15 @@ PLI_SHIM_API int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm
                                    : rc);
 }
 
-// The first of each side tell each other `len` bytes; all of a side know what came.
-static int exchange(struct shim_span *s, int tag, const unsigned char *out, unsigned char *in,
-                    int len)
+// The first of each side tell each other some bytes; all of a side know what came.
+static int exchange(struct shim_span *s, int tag, const unsigned char *out, int out_len,
+                    unsigned char *in, int in_len)
 {
     int rc = MPI_SUCCESS;
     if (s->rank == 0) {
-        rc = pli_shim_plan_exchange(s, 0, tag, out, (size_t)len, in, (size_t)len);
+        rc = pli_shim_plan_exchange(s, 0, tag, out, (size_t)out_len, in, (size_t)in_len);
     }
-    return rc == MPI_SUCCESS ? MPI_Bcast(in, len, MPI_BYTE, 0, s->inter->local) : rc;
+    return rc == MPI_SUCCESS ? MPI_Bcast(in, in_len, MPI_BYTE, 0, s->inter->local) : rc;
 }
 
 // The largest id of both sides; with it goes one number of each side.
@@ -305,7 +309,7 @@ static int agree(struct shim_span *s, int tag, uint32_t mine, uint32_t *theirs, 
     int rc = max_of(s->inter->local, max);
     pli_impi_byte_put64(out, *max);
     pli_impi_byte_put32(out + 8, mine);
-    rc = rc == MPI_SUCCESS ? exchange(s, tag, out, in, sizeof in) : rc;
+    rc = rc == MPI_SUCCESS ? exchange(s, tag, out, sizeof out, in, sizeof in) : rc;
     if (rc == MPI_SUCCESS) {
         uint64_t other = pli_impi_byte_get64(in);
         *max = other > *max ? other : *max;
@@ -323,6 +327,79 @@ int pli_shim_inter_dup(struct shim_span *s, MPI_Comm *out)
     return rc == MPI_SUCCESS
                ? build(s->inter->world, s->inter->n, s->world, s->size, cid, PLI_IMPI_TAG_DUP, out)
                : rc;
+}
+
+int pli_shim_inter_rank_of(const struct shim_span *s, uint32_t world)
+{
+    for (int i = 0; i < s->inter->n; i++) {
+        if (s->inter->world[i] == world) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// The communicator of parts of both groups, unless one is empty or this process is in none.
+static int build_some(const uint32_t *mine, int n_mine, const uint32_t *theirs, int n_theirs,
+                      uint64_t cid, int tag, MPI_Comm *out)
+{
+    *out = MPI_COMM_NULL;
+    return n_theirs > 0 && pli_shim_comm_place(mine, n_mine) >= 0
+               ? build(mine, n_mine, theirs, n_theirs, cid, tag, out)
+               : MPI_SUCCESS;
+}
+
+static int other_call(void)
+{
+    return pli_shim_fail(MPI_ERR_OTHER, "the other group of an inter-communicator is in a "
+                                        "different call");
+}
+
+int pli_shim_inter_of_group(struct shim_span *s, const uint32_t *world, int n, MPI_Comm *out)
+{
+    uint64_t max, cid;
+    uint32_t n_theirs = 0;
+    int tag = PLI_IMPI_TAG_CREATE, rc = agree(s, tag, (uint32_t)n, &n_theirs, &max);
+    rc = rc == MPI_SUCCESS ? pli_shim_plan_take(max, TAKEN, &cid) : rc;
+    if (rc != MPI_SUCCESS || n_theirs > (uint32_t)s->size) {
+        return rc != MPI_SUCCESS ? rc : other_call();
+    }
+    unsigned char *said = malloc(4 * ((size_t)n + n_theirs) + 1), *heard = said + 4 * n;
+    uint32_t *theirs = malloc((n_theirs + 1) * sizeof *theirs);
+    rc = said == NULL || theirs == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    if (rc == MPI_SUCCESS) {
+        put_members(said, world, n);
+        rc = exchange(s, tag, said, 4 * n, heard, 4 * (int)n_theirs);
+    }
+    rc = rc == MPI_SUCCESS ? get_members(heard, theirs, (int)n_theirs) : rc;
+    rc = rc == MPI_SUCCESS ? build_some(world, n, theirs, (int)n_theirs, cid, tag, out) : rc;
+    free(said);
+    free(theirs);
+    return rc;
+}
+
+int pli_shim_inter_split(struct shim_span *s, int colour, int key, MPI_Comm *out)
+{
+    enum { EACH = PLI_SHIM_SPLIT_EACH };
+    const struct shim_inter *i = s->inter;
+    uint64_t max, cid;
+    uint32_t n_theirs = 0;
+    int tag = PLI_IMPI_TAG_SPLIT, n = i->n, n_in = 0, n_out = 0;
+    unsigned char *votes = malloc(EACH * ((size_t)n + (size_t)s->size)), *heard = votes + EACH * n;
+    uint32_t *world = malloc(((size_t)n + (size_t)s->size) * sizeof *world), *theirs = world + n;
+    int rc = votes == NULL || world == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    rc = rc == MPI_SUCCESS ? pli_shim_split_votes(i->local, colour, key, votes) : rc;
+    rc = rc == MPI_SUCCESS ? agree(s, tag, (uint32_t)n, &n_theirs, &max) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_plan_take(max, TAKEN, &cid) : rc;
+    rc = rc == MPI_SUCCESS && n_theirs != (uint32_t)s->size ? other_call() : rc;
+    rc = rc == MPI_SUCCESS ? exchange(s, tag, votes, EACH * n, heard, EACH * s->size) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_split_pick(votes, i->world, n, colour, world, &n_in) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_split_pick(heard, s->world, s->size, colour, theirs, &n_out)
+                           : rc;
+    rc = rc == MPI_SUCCESS ? build_some(world, n_in, theirs, n_out, cid, tag, out) : rc;
+    free(votes);
+    free(world);
+    return rc;
 }
 
 bool pli_shim_inter_is_low(const struct shim_span *s)
@@ -360,7 +437,7 @@ int pli_shim_inter_leave(struct shim_span *s)
 {
     unsigned char in[1];
     int rc = MPI_Barrier(s->inter->local);
-    return rc == MPI_SUCCESS ? exchange(s, PLI_IMPI_TAG_COMM_FREE, in, in, 0) : rc;
+    return rc == MPI_SUCCESS ? exchange(s, PLI_IMPI_TAG_COMM_FREE, in, 0, in, 0) : rc;
 }
 
 static int merge(struct shim_span *s, int high, MPI_Comm *out)
@@ -378,7 +455,7 @@ static int merge(struct shim_span *s, int high, MPI_Comm *out)
         bool is_first = (high != 0) == (their_high != 0) ? i->world[0] < s->world[0] : high == 0;
         memcpy(world + (is_first ? 0 : s->size), i->world, (size_t)i->n * sizeof *world);
         memcpy(world + (is_first ? i->n : 0), s->world, (size_t)s->size * sizeof *world);
-        rc = PLI_SHIM_OUTSIDE(PMPI_Comm_split(s->handle, 0, place(world, n), out));
+        rc = PLI_SHIM_OUTSIDE(PMPI_Comm_split(s->handle, 0, pli_shim_comm_place(world, n), out));
     }
     bool is_native = true;
     for (int k = 0; rc == MPI_SUCCESS && k < n; k++) {

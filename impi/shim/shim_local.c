@@ -67,62 +67,55 @@ int pli_shim_local_barrier(MPI_Comm comm)
     return rc == MPI_SUCCESS ? pli_shim_local_bcast(comm, 0, NULL, 0, MPI_BYTE) : rc;
 }
 
+// The root's parts of `all` to or from the others by messages; equal ones if `counts` is NULL.
+static int move(MPI_Comm comm, int root, bool is_gather, void *all, const int *counts,
+                const int *displs, void *mine, int count, MPI_Datatype type)
+{
+    int me, n, rc = MPI_SUCCESS;
+    look_up(comm, &me, &n);
+    if (me != root) {
+        return is_gather ? send(comm, root, mine, count, type)
+                         : recv(comm, root, mine, count, type);
+    }
+    for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
+        int k = counts != NULL ? counts[i] : count;
+        MPI_Aint place = counts != NULL ? displs[i] : (MPI_Aint)i * count;
+        void *at = k == 0 ? NULL : pli_shim_parts_at(all, place, type);
+        if (i == me) {
+            rc = is_gather ? copy(mine, at, k, type) : copy(at, mine, k, type);
+        } else {
+            rc = is_gather ? recv(comm, i, at, k, type) : send(comm, i, at, k, type);
+        }
+    }
+    return rc;
+}
+
 int pli_shim_local_gather(MPI_Comm comm, int root, const void *mine, void *all, int count,
                           MPI_Datatype type)
 {
     MPI_Request req;
-    int me, n, rc = MPI_SUCCESS;
-    if (!pli_shim_task_is_inside()) {
-        return wait(&req, PMPI_Igather(mine, count, type, all, count, type, root, comm, &req));
-    }
-    look_up(comm, &me, &n);
-    if (me != root) {
-        return send(comm, root, mine, count, type);
-    }
-    for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
-        void *at = count == 0 ? NULL : pli_shim_parts_at(all, (MPI_Aint)i * count, type);
-        rc = i == me ? copy(mine, at, count, type) : recv(comm, i, at, count, type);
-    }
-    return rc;
+    return pli_shim_task_is_inside()
+               ? move(comm, root, true, all, NULL, NULL, (void *)(uintptr_t)mine, count, type)
+               : wait(&req, PMPI_Igather(mine, count, type, all, count, type, root, comm, &req));
 }
 
 int pli_shim_local_scatter(MPI_Comm comm, int root, const void *all, void *mine, int count,
                            MPI_Datatype type)
 {
     MPI_Request req;
-    int me, n, rc = MPI_SUCCESS;
-    if (!pli_shim_task_is_inside()) {
-        return wait(&req, PMPI_Iscatter(all, count, type, mine, count, type, root, comm, &req));
-    }
-    look_up(comm, &me, &n);
-    if (me != root) {
-        return recv(comm, root, mine, count, type);
-    }
-    for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
-        const void *at = pli_shim_parts_at(all, (MPI_Aint)i * count, type);
-        rc = i == me ? copy(at, mine, count, type) : send(comm, i, at, count, type);
-    }
-    return rc;
+    return pli_shim_task_is_inside()
+               ? move(comm, root, false, (void *)(uintptr_t)all, NULL, NULL, mine, count, type)
+               : wait(&req, PMPI_Iscatter(all, count, type, mine, count, type, root, comm, &req));
 }
 
 int pli_shim_local_scatterv(MPI_Comm comm, int root, const void *all, const int *counts,
                             const int *displs, void *mine, int count, MPI_Datatype type)
 {
     MPI_Request req;
-    int me, n, rc = MPI_SUCCESS;
-    if (!pli_shim_task_is_inside()) {
-        return wait(&req,
-                    PMPI_Iscatterv(all, counts, displs, type, mine, count, type, root, comm, &req));
-    }
-    look_up(comm, &me, &n);
-    if (me != root) {
-        return recv(comm, root, mine, count, type);
-    }
-    for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
-        const void *at = pli_shim_parts_at(all, displs[i], type);
-        rc = i == me ? copy(at, mine, count, type) : send(comm, i, at, counts[i], type);
-    }
-    return rc;
+    return pli_shim_task_is_inside()
+               ? move(comm, root, false, (void *)(uintptr_t)all, counts, displs, mine, count, type)
+               : wait(&req, PMPI_Iscatterv(all, counts, displs, type, mine, count, type, root, comm,
+                                           &req));
 }
 
 int pli_shim_local_reduce(MPI_Comm comm, int root, const void *mine, void *result, int count,

@@ -9,6 +9,7 @@
 #include "comm/comm_make.h"
 #include "comm/leader_exchange.h"
 #include "comm/intercomm.h"
+#include "comm/intercomm_impi.h"
 #include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
@@ -161,7 +162,8 @@ enum pli_err pli_comm_split_split(struct pli_comm *comm, int color, int key, str
     // A rank with a wrong color takes part all the same, so that the others do not wait for it.
     bool is_somewhere = color >= 0;
     enum pli_err err =
-        comm->is_span && !comm->is_inter
+        comm->is_span && comm->is_inter ? pli_intercomm_impi_split(comm, color, key, out)
+        : comm->is_span
             ? pli_impi_cid_split(comm, color, key, out)
             : pli_comm_split_by(comm, is_somewhere ? color : PLI_COMM_SPLIT_NO_COLOR, key, out);
     if (err == PLI_OK && !is_somewhere && color != MPI_UNDEFINED) {

@@ -59,17 +59,16 @@ static int by_key(const void *a, const void *b)
                             : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-// The group of the color, from the (color, key) of all members.
-static enum pli_err group_of(const struct pli_comm *comm, const int *votes, int color,
-                             struct pli_group **out)
+enum pli_err pli_impi_cid_group(const struct pli_group *from, const int *votes, int color,
+                                struct pli_id me, struct pli_group **out)
 {
-    struct place *places = malloc((size_t)comm->size * sizeof *places);
+    struct place *places = malloc((size_t)from->size * sizeof *places);
     struct pli_group_build b;
     int n = 0;
     if (places == NULL) {
-        return pli_fail(PLI_ERR_NOMEM, "no memory to split %d ranks", comm->size);
+        return pli_fail(PLI_ERR_NOMEM, "no memory to split %d ranks", from->size);
     }
-    for (int i = 0; i < comm->size; i++) {
+    for (int i = 0; i < from->size; i++) {
         if (votes[2 * i] == color) {
             places[n++] = (struct place){ votes[2 * i + 1], i };
         }
@@ -77,28 +76,32 @@ static enum pli_err group_of(const struct pli_comm *comm, const int *votes, int 
     qsort(places, (size_t)n, sizeof *places, by_key);
     pli_group_build_init(&b);
     for (int i = 0; i < n; i++) {
-        pli_group_build_add_id(&b, pli_group_at(comm->group, places[i].rank));
+        pli_group_build_add_id(&b, pli_group_at(from, places[i].rank));
     }
     free(places);
-    return pli_group_build_finish(&b, comm->group->session, comm->group->me, out);
+    return pli_group_build_finish(&b, from->session, me, out);
+}
+
+enum pli_err pli_impi_cid_votes(struct pli_comm *comm, int color, int key, int **out)
+{
+    struct pli_datatype *type = pli_datatype_basic(MPI_INT);
+    int mine[2] = { color >= 0 ? color : -1, key };
+    *out = malloc(2 * (size_t)comm->size * sizeof **out);
+    return *out == NULL ? pli_fail(PLI_ERR_NOMEM, "no memory to split %d ranks", comm->size)
+                        : pli_coll_allgather(mine, 2, type, *out, 2, type, comm);
 }
 
 enum pli_err pli_impi_cid_split(struct pli_comm *comm, int color, int key, struct pli_comm **out)
 {
-    struct pli_datatype *type = pli_datatype_basic(MPI_INT);
-    int mine[2] = { color >= 0 ? color : -1, key };
-    int *votes = malloc(2 * (size_t)comm->size * sizeof *votes);
+    int *votes;
     uint64_t context = 0;
-    if (votes == NULL) {
-        return pli_fail(PLI_ERR_NOMEM, "no memory to split %d ranks", comm->size);
-    }
-    enum pli_err err = pli_coll_allgather(mine, 2, type, votes, 2, type, comm);
+    enum pli_err err = pli_impi_cid_votes(comm, color, key, &votes);
     if (err == PLI_OK) {
         err = pli_impi_cid_agree(comm, &context);
     }
     struct pli_group *group = NULL;
     if (err == PLI_OK && color >= 0) {
-        err = group_of(comm, votes, color, &group);
+        err = pli_impi_cid_group(comm->group, votes, color, comm->group->me, &group);
     }
     if (err == PLI_OK && color >= 0) {
         err = pli_comm_make_child(comm, group, NULL, context, out);

@@ -255,6 +255,9 @@ static enum pli_err exchange_offers(struct pli_comm *inter, const struct pli_gro
 enum pli_err pli_intercomm_of_groups(struct pli_comm *inter, struct pli_group *group,
                                      struct pli_comm **out)
 {
+    if (inter->is_span) {
+        return pli_intercomm_impi_of_groups(inter, group, out);
+    }
     struct pli_leader_exchange t;
     enum pli_err err = exchange_offers(inter, group, 0, &t);
     if (err == PLI_OK) {

@@ -31,6 +31,15 @@ struct heard {
     int len;
 };
 
+static void put_members(const struct pli_group *g, unsigned char *p)
+{
+    for (int i = 0; i < g->size; i++) {
+        uint64_t proc = pli_group_at(g, i).proc;
+        uint32_t world = htobe32(pli_impi_span_is_inside(proc) ? (uint32_t)proc : NOWHERE);
+        memcpy(p + (size_t)EACH * (size_t)i, &world, EACH);
+    }
+}
+
 static unsigned char *describe(const struct pli_group *g, uint64_t max, int *len_out)
 {
     *len_out = HEAD + EACH * g->size;
@@ -38,11 +47,7 @@ static unsigned char *describe(const struct pli_group *g, uint64_t max, int *len
     if (p != NULL) {
         max = htobe64(max);
         memcpy(p, &max, HEAD);
-        for (int i = 0; i < g->size; i++) {
-            uint64_t proc = pli_group_at(g, i).proc;
-            uint32_t world = htobe32(pli_impi_span_is_inside(proc) ? (uint32_t)proc : NOWHERE);
-            memcpy(p + HEAD + (size_t)EACH * (size_t)i, &world, EACH);
-        }
+        put_members(g, p + HEAD);
     }
     return p;
 }
@@ -89,15 +94,15 @@ static enum pli_err spread(struct pli_comm *local, int leader, enum pli_err why,
                             : pli_coll_bcast(in->data, len, pli_comm_make_byte(), leader, local);
 }
 
-static enum pli_err their_group(const struct pli_comm *local, const struct heard *in,
+static enum pli_err get_members(const struct pli_comm *local, const unsigned char *p, int n,
                                 struct pli_group **out)
 {
     struct pli_group_build b;
     struct pli_id me = local->group->me;
     pli_group_build_init(&b);
-    for (int at = HEAD; at + EACH <= in->len; at += EACH) {
+    for (int i = 0; i < n; i++) {
         uint32_t world;
-        memcpy(&world, in->data + at, EACH);
+        memcpy(&world, p + (size_t)EACH * (size_t)i, EACH);
         world = be32toh(world);
         struct pli_id id = { (me.proc & ~(uint64_t)UINT32_MAX) | world, 0 };
         if (world >= pli_boot.n_world) {
@@ -123,7 +128,7 @@ static enum pli_err build(struct pli_comm *local, uint64_t max, const struct hea
     theirs = be64toh(theirs);
     enum pli_err err = pli_impi_cid_take(theirs > max ? theirs : max, PLI_INTERCOMM_N_CID, &cid);
     if (err == PLI_OK) {
-        err = their_group(local, in, &remote);
+        err = get_members(local, in->data + HEAD, (in->len - HEAD) / EACH, &remote);
     }
     if (err != PLI_OK) {
         return err;
@@ -171,16 +176,16 @@ struct proposal {
 } __attribute__((packed));
 _Static_assert(sizeof(struct proposal) == 12, "other MPIs send it too");
 
-// The first ranks of both groups exchange `len` bytes, which each then broadcasts in its group.
-static enum pli_err sendrecv(struct pli_comm *inter, int tag, const void *out, void *in, int len)
+// The first ranks of both groups exchange elements, and each broadcasts in its group what it got.
+static enum pli_err sendrecv(struct pli_comm *inter, int tag, struct pli_datatype *type,
+                             const void *out, int n_out, void *in, int n_in)
 {
-    struct pli_datatype *byte = pli_comm_make_byte();
     enum pli_err err = PLI_OK;
     if (inter->rank == 0) {
-        err = pli_sendrecv_on(out, len, byte, 0, tag, in, len, byte, 0, tag, inter, PLI_CHAN_COLL,
-                              MPI_STATUS_IGNORE, NULL);
+        err = pli_sendrecv_on(out, n_out, type, 0, tag, in, n_in, type, 0, tag, inter,
+                              PLI_CHAN_COLL, MPI_STATUS_IGNORE, NULL);
     }
-    return err == PLI_OK ? pli_coll_bcast(in, len, byte, 0, inter->local) : err;
+    return err == PLI_OK ? pli_coll_bcast(in, n_in, type, 0, inter->local) : err;
 }
 
 static enum pli_err agree(struct pli_comm *inter, int tag, uint32_t *flag, unsigned n,
@@ -193,7 +198,7 @@ static enum pli_err agree(struct pli_comm *inter, int tag, uint32_t *flag, unsig
         return err;
     }
     mine.max = htobe64(max);
-    err = sendrecv(inter, tag, &mine, &theirs, sizeof mine);
+    err = sendrecv(inter, tag, pli_comm_make_byte(), &mine, sizeof mine, &theirs, sizeof theirs);
     if (err != PLI_OK) {
         return err;
     }
@@ -226,5 +231,79 @@ enum pli_err pli_intercomm_impi_dup(struct pli_comm *inter, uint64_t contexts_ou
 enum pli_err pli_intercomm_impi_leave(struct pli_comm *inter)
 {
     enum pli_err err = pli_coll_barrier(inter->local);
-    return err == PLI_OK ? sendrecv(inter, PLI_IMPI_TAG_COMM_FREE, NULL, NULL, 0) : err;
+    return err == PLI_OK
+               ? sendrecv(inter, PLI_IMPI_TAG_COMM_FREE, pli_comm_make_byte(), NULL, 0, NULL, 0)
+               : err;
+}
+
+static enum pli_err other_call(void)
+{
+    return pli_fail(PLI_ERR_OTHER, "the other group is in a different call");
+}
+
+static enum pli_err make(struct pli_comm *inter, struct pli_group *group, struct pli_group *remote,
+                         uint64_t cid, struct pli_comm **out)
+{
+    bool is_member = pli_comm_make_is_member(inter, group);
+    return remote->size > 0 && is_member
+               ? pli_comm_make_inter(inter, group, remote, pli_impi_cid_context(cid),
+                                     pli_impi_cid_context(cid + 2), out)
+               : PLI_OK;
+}
+
+enum pli_err pli_intercomm_impi_of_groups(struct pli_comm *inter, struct pli_group *group,
+                                          struct pli_comm **out)
+{
+    uint64_t cid = 0;
+    uint32_t n = (uint32_t)group->size;
+    struct pli_group *remote = NULL;
+    enum pli_err err = agree(inter, PLI_IMPI_TAG_CREATE, &n, PLI_INTERCOMM_N_CID, &cid);
+    if (err != PLI_OK || n > (uint32_t)inter->n_peer) {
+        return err != PLI_OK ? err : other_call();
+    }
+    int n_mine = EACH * group->size, n_theirs = EACH * (int)n;
+    unsigned char *mine = malloc((size_t)n_mine + (size_t)n_theirs + 1), *theirs = mine + n_mine;
+    if (mine == NULL) {
+        return no_memory(n_mine + n_theirs);
+    }
+    put_members(group, mine);
+    err =
+        sendrecv(inter, PLI_IMPI_TAG_CREATE, pli_comm_make_byte(), mine, n_mine, theirs, n_theirs);
+    err = err == PLI_OK ? get_members(inter, theirs, (int)n, &remote) : err;
+    err = err == PLI_OK ? make(inter, group, remote, cid, out) : err;
+    pli_group_release(remote);
+    free(mine);
+    return err;
+}
+
+enum pli_err pli_intercomm_impi_split(struct pli_comm *inter, int color, int key,
+                                      struct pli_comm **out)
+{
+    uint64_t cid = 0;
+    uint32_t n = (uint32_t)inter->size;
+    int *votes = NULL, *theirs = malloc(2 * (size_t)inter->n_peer * sizeof *theirs);
+    struct pli_group *group = NULL, *remote = NULL;
+    struct pli_id me = inter->group->me;
+    enum pli_err err = pli_impi_cid_votes(inter->local, color, key, &votes);
+    if (err == PLI_OK) {
+        err = theirs == NULL ? no_memory(2 * EACH * inter->n_peer)
+                             : agree(inter, PLI_IMPI_TAG_SPLIT, &n, PLI_INTERCOMM_N_CID, &cid);
+    }
+    if (err == PLI_OK && n != (uint32_t)inter->n_peer) {
+        err = other_call();
+    }
+    if (err == PLI_OK) {
+        err = sendrecv(inter, PLI_IMPI_TAG_SPLIT, pli_datatype_basic(MPI_INT), votes,
+                       2 * inter->size, theirs, 2 * inter->n_peer);
+    }
+    if (err == PLI_OK && color >= 0) {
+        err = pli_impi_cid_group(inter->group, votes, color, me, &group);
+        err = err == PLI_OK ? pli_impi_cid_group(inter->remote, theirs, color, me, &remote) : err;
+        err = err == PLI_OK ? make(inter, group, remote, cid, out) : err;
+    }
+    pli_group_release(group);
+    pli_group_release(remote);
+    free(votes);
+    free(theirs);
+    return err;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct pli_comm;
+struct pli_group;
 
 enum { PLI_INTERCOMM_N_CID = 4 }; // numbers used: a pair between the groups, a pair inside each
 
@@ -31,6 +32,12 @@ enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
 enum pli_err pli_intercomm_impi_merge(struct pli_comm *inter, bool high, bool *their_high_out,
                                       uint64_t *context_out);
 enum pli_err pli_intercomm_impi_dup(struct pli_comm *inter, uint64_t contexts_out[2]);
+
+// MPI_Comm_create and MPI_Comm_split. *out is left as it is where the caller is in no new one.
+enum pli_err pli_intercomm_impi_of_groups(struct pli_comm *inter, struct pli_group *group,
+                                          struct pli_comm **out);
+enum pli_err pli_intercomm_impi_split(struct pli_comm *inter, int color, int key,
+                                      struct pli_comm **out);
 
 // MPI_Comm_free: a message between the groups, as the IMPI standard requires.
 enum pli_err pli_intercomm_impi_leave(struct pli_comm *inter);

@@ -2,22 +2,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPICH's own test programs over one world of Pliant MPI, MPICH and Open MPI.
 
-corpus.py --build DIR --source MPICH [-k REGEX]
+corpus.py --build DIR --source MPICH [-k REGEX] [-j N] [--work DIR]
 
 MPICH is a copy of MPICH's sources (the folder that has test/mpi). The programs of test/mpi/pt2pt, coll, comm and
-datatype are built for each of the three. Those that pass in one job of each alone are run, unmodified, over jobs of
-different ones: all of them must pass.
+datatype are built for each of the three and run, unmodified, over jobs of different ones. All must pass; those that do not
+pass in one job of each alone are left out. N of them run at a time. What was built stays in DIR, if it is given.
 """
 import argparse
+import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 
 FOLDERS = ("pt2pt", "coll", "comm", "datatype")
-MOST = 8  # ranks: a program that wants more is left out
-LIMIT = 90
+UTIL = ("mtest", "mtest_common", "mtest_thread", "dtypes")
+MOST = 10  # ranks: a program that wants more is left out
+LIMIT = 240
 CONFIG = """#define HAVE_UNISTD_H 1
 #define HAVE_STDARG_H 1
 #define HAVE_STDIO_H 1
@@ -68,22 +71,38 @@ class Corpus:
     def path(self, mpi, folder, name):
         return os.path.join(self.work, f"{folder}.{name}.{mpi}")
 
+    def mpicc_of(self, mpi, *words):
+        include = os.path.join(self.source, "test", "mpi", "include")
+        return subprocess.run([self.mpicc[mpi], "-w", "-O1", "-I", self.work, "-I", include, *words], capture_output=True,
+                              check=False, start_new_session=True).returncode == 0
+
+    def util(self, mpi, name):
+        return os.path.join(self.work, f"{name}.{mpi}.o")
+
+    def compile_util(self):
+        """What all programs are linked with."""
+        for mpi in self.mpicc:
+            for name in (u for u in UTIL if not os.path.exists(self.util(mpi, u))):
+                source = os.path.join(self.source, "test", "mpi", "util", name + ".c")
+                if not self.mpicc_of(mpi, "-c", source, "-o", self.util(mpi, name)):
+                    sys.exit(f"{source} cannot be built with {self.mpicc[mpi]}")
+
     def compile(self, mpi, folder, name):
-        tests = os.path.join(self.source, "test", "mpi")
-        util = [os.path.join(tests, "util", f) for f in ("mtest.c", "mtest_common.c", "mtest_thread.c", "dtypes.c")]
-        command = [self.mpicc[mpi], "-w", "-O1", "-I", self.work, "-I", os.path.join(tests, "include"),
-                   os.path.join(tests, folder, name + ".c"), *util, "-o", self.path(mpi, folder, name),
-                   "-lm", "-lpthread"]
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+        path = self.path(mpi, folder, name)
+        return os.path.exists(path) or self.mpicc_of(
+            mpi, os.path.join(self.source, "test", "mpi", folder, name + ".c"), *(self.util(mpi, u) for u in UTIL), "-o",
+            path, "-lm", "-lpthread")
 
     def passes(self, command):
         """Whether it says so, and what it said."""
+        p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL,
+                             start_new_session=True)
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  timeout=LIMIT, check=False, stdin=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired as late:
-            return False, f"it did not end within {LIMIT} s\n{(late.stdout or b'').decode()}"
-        return done.returncode == 0 and "No Errors" in done.stdout, done.stdout
+            said = p.communicate(timeout=LIMIT)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGTERM)
+            return False, f"it did not end within {LIMIT} s\n{p.communicate()[0]}"
+        return p.returncode == 0 and "No Errors" in said, said
 
     def alone(self, mpi, folder, name, n, args):
         return self.passes([*self.start[mpi], "-n", str(n), self.path(mpi, folder, name), *args])[0]
@@ -106,32 +125,42 @@ def parts_of(n):
     return [[("pliant", n - 2 * (n // 3)), ("mpich", n // 3), ("openmpi", n // 3)]]
 
 
+def judge(c, folder, name, n, args):
+    """What is left to say of one program: "passes", "FAILS" or "" (left out), and what it said where it failed."""
+    if not all([c.compile(m, folder, name) for m in c.mpicc]):
+        return "", "it is not built by each MPI"
+    ends = [(parts, *c.across(parts, folder, name, args)) for parts in parts_of(n)]
+    said = "".join(f"  over {parts}:\n    " + "\n    ".join(text.splitlines()[:12]) + "\n" for parts, ok, text in ends if not ok)
+    if not said:
+        return "passes", ""
+    alone = [m for m in c.mpicc if not c.alone(m, folder, name, n, args)]
+    return ("", f"it does not pass in {' and '.join(alone)} alone") if alone else ("FAILS", said)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("-k", default="")
+    parser.add_argument("-j", type=int, default=1)
+    parser.add_argument("--work")
     given = parser.parse_args()
     if not os.path.isdir(os.path.join(given.source, "test", "mpi")):
         sys.exit(f"'{given.source}' has no folder test/mpi: MPICH=folder (--source) must name a copy of MPICH's sources")
-    good, bad, out = [], [], 0
-    with tempfile.TemporaryDirectory() as work:
-        c = Corpus(os.path.abspath(given.build), os.path.abspath(given.source), work)
-        for folder, name, n, args in programs(given.source):
-            if n < 2 or n > MOST or not re.search(given.k, f"{folder}/{name}"):
-                continue
-            if not all(c.compile(m, folder, name) and c.alone(m, folder, name, n, args) for m in c.mpicc):
-                out += 1
-                continue
-            ends = [(parts, *c.across(parts, folder, name, args)) for parts in parts_of(n)]
-            lost = [(parts, said) for parts, ok, said in ends if not ok]
-            (bad if lost else good).append(f"{folder}/{name}")
-            print(f"{folder}/{name} {n}: {'passes' if not lost else 'FAILS'}", flush=True)
-            for parts, said in lost:
-                print(f"  over {parts}:\n    " + "\n    ".join(said.splitlines()[:12]), flush=True)
-    print(f"{len(good)} of {len(good) + len(bad)} programs pass over different MPIs; {out} were left out, since they are "
-          f"not built or do not pass in each MPI alone")
-    return 1 if bad or not good else 0
+    ends = {"passes": 0, "FAILS": 0, "": 0}
+    with tempfile.TemporaryDirectory() as spare, concurrent.futures.ThreadPoolExecutor(given.j) as pool:
+        c = Corpus(os.path.abspath(given.build), os.path.abspath(given.source), os.path.abspath(given.work or spare))
+        c.compile_util()
+        under_way = {pool.submit(judge, c, folder, name, n, args): f"{folder}/{name} {n}"
+                     for folder, name, n, args in programs(given.source)
+                     if 1 < n <= MOST and re.search(given.k, f"{folder}/{name}")}
+        for done in concurrent.futures.as_completed(under_way):
+            end, said = done.result()
+            ends[end] += 1
+            print(f"{under_way[done]}: {end or 'left out: ' + said}" + (f"\n{said}" if end and said else ""), flush=True)
+    print(f"{ends['passes']} of {ends['passes'] + ends['FAILS']} programs pass over different MPIs; {ends['']} were left out, "
+          f"since they are not built or do not pass in each MPI alone")
+    return 1 if ends["FAILS"] > 0 or ends["passes"] == 0 else 0
 
 
 sys.exit(main())

@@ -429,6 +429,7 @@ static void inter(void)
     }
     world_across(both);
     world_across(copy);
+    world_across_parts(copy);
     MPI_Comm_free(&copy);
     MPI_Intercomm_merge(both, 1 - high, &one); // odd ranks first
     MPI_Comm_rank(one, &order);

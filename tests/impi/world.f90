@@ -4,6 +4,9 @@ program world
   use mpi
   implicit none
   integer :: ierr, me, n, v, s, req(2), half, hn
+  integer(kind=MPI_ADDRESS_KIND) :: ub
+  integer :: least, most
+  logical :: flag
   double precision :: d(3), e(3)
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
@@ -21,6 +24,12 @@ program world
   if (hn /= (n+1-mod(me,2))/2) call MPI_Abort(MPI_COMM_WORLD, 5, ierr)
   call MPI_Bcast(v, 1, MPI_INTEGER, 0, half, ierr)
   if (v /= mod(me,2)) call MPI_Abort(MPI_COMM_WORLD, 6, ierr)
+  call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, ub, flag, ierr) ! one for all clients
+  if (.not. flag) call MPI_Abort(MPI_COMM_WORLD, 7, ierr)
+  v = int(ub)
+  call MPI_Allreduce(v, least, 1, MPI_INTEGER, MPI_MIN, MPI_COMM_WORLD, ierr)
+  call MPI_Allreduce(v, most, 1, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierr)
+  if (least /= most) call MPI_Abort(MPI_COMM_WORLD, 8, ierr)
   write (*, '(A, I0, A, I0, A)') 'rank ', me, ' of ', n, ' ok'
   call MPI_Finalize(ierr)
 end program

@@ -23,5 +23,6 @@ void world_later(int me, int n);
 void world_persistent_coll(int me, int n); // all clients have them
 void world_threads(int me);                // needs MPI_THREAD_MULTIPLE
 void world_across(MPI_Comm inter);         // between even and odd ranks of the world
+void world_across_parts(MPI_Comm inter);   // the same; makes others of it
 
 #endif

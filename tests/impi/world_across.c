@@ -101,13 +101,18 @@ static void everybody(MPI_Comm inter, int *all, int *counts, int *displs)
     free(in);
 }
 
-void world_across(MPI_Comm inter)
+static void look_up(MPI_Comm inter)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_rank(inter, &rank);
     MPI_Comm_size(inter, &size);
     MPI_Comm_remote_size(inter, &remote);
     side = me % 2;
+}
+
+void world_across(MPI_Comm inter)
+{
+    look_up(inter);
     size_t room = (size_t)(remote + 2) * (size_t)(remote + 2) + 8;
     int *all = calloc(room, sizeof *all);
     int *counts = calloc((size_t)remote, sizeof *counts);
@@ -124,4 +129,76 @@ void world_across(MPI_Comm inter)
     free(all);
     free(counts);
     free(displs);
+}
+
+// `made` joins `n_side` members of this side, of which this process is `place`, and others whose ranks
+// in the world add up to `theirs`.
+static void check_made(MPI_Comm made, int place, int n_side, int n_other, int theirs)
+{
+    int flag, r, n, got = -1;
+    CHECK(made != MPI_COMM_NULL);
+    MPI_Comm_test_inter(made, &flag);
+    CHECK(flag != 0);
+    MPI_Comm_rank(made, &r);
+    MPI_Comm_size(made, &n);
+    CHECK(r == place && n == n_side);
+    MPI_Comm_remote_size(made, &n);
+    CHECK(n == n_other);
+    MPI_Allreduce(&me, &got, 1, MPI_INT, MPI_SUM, made);
+    CHECK(got == theirs);
+    for (int i = 0; i < n_other; i++) {
+        MPI_Sendrecv(&me, 1, MPI_INT, i, 5, &got, 1, MPI_INT, i, 5, made, MPI_STATUS_IGNORE);
+        theirs -= got;
+    }
+    CHECK(theirs == 0);
+    MPI_Barrier(made);
+    MPI_Comm_free(&made);
+}
+
+// The even ranks in turned order and the first odd one; then nobody of the odd ones.
+static void create_parts(MPI_Comm inter)
+{
+    MPI_Group group, some;
+    MPI_Comm made;
+    int *turned = malloc((size_t)size * sizeof *turned);
+    for (int i = 0; i < size; i++) {
+        turned[i] = size - 1 - i;
+    }
+    MPI_Comm_group(inter, &group);
+    MPI_Group_incl(group, side == 0 ? size : 1, side == 0 ? turned : (int[]){ 0 }, &some);
+    MPI_Comm_create(inter, some, &made);
+    if (side == 0) {
+        check_made(made, size - 1 - rank, size, 1, 1);
+    } else if (rank == 0) {
+        check_made(made, 0, 1, remote, sum_of_theirs());
+    } else {
+        CHECK(made == MPI_COMM_NULL);
+    }
+    MPI_Group_free(&some);
+    MPI_Comm_create(inter, side == 0 ? group : MPI_GROUP_EMPTY, &made);
+    CHECK(made == MPI_COMM_NULL);
+    MPI_Group_free(&group);
+    free(turned);
+}
+
+// Each pair of ranks with the same number, but the third; the last ones come first.
+static void split_parts(MPI_Comm inter)
+{
+    MPI_Comm made;
+    int least = size < remote ? size : remote;
+    MPI_Comm_split(inter, rank == 2 ? MPI_UNDEFINED : rank, 0, &made);
+    if (rank == 2 || rank >= least) {
+        CHECK(made == MPI_COMM_NULL);
+    } else {
+        check_made(made, 0, 1, 1, of_world(rank));
+    }
+    MPI_Comm_split(inter, 7, -rank, &made);
+    check_made(made, size - 1 - rank, size, remote, sum_of_theirs());
+}
+
+void world_across_parts(MPI_Comm inter)
+{
+    look_up(inter);
+    create_parts(inter);
+    split_parts(inter);
 }
