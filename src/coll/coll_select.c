@@ -60,7 +60,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .direct = pli_bcast_board_hosts, .needs = HOSTS | HERE },
         { "hier", "inside hosts, then between", .build = pli_bcast_hier, .needs = HOSTS },
         { "binomial", "a tree, each rank passes it on",
-          .build = pli_bcast_binomial, .max_bytes = 256 * KIB },
+          .build = pli_bcast_binomial, .max_bytes = 1024 * KIB },
         { "chain", "in pieces from rank to rank", .build = pli_bcast_chain },
     },
     [PLI_COLL_GATHER] = {
@@ -75,7 +75,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "windows", "windows in shared memory",
           .direct = pli_gather_windows, .needs = BOARD | CORES },
         { "binomial", "a tree, blocks collected on the way",
-          .build = pli_gather_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
+          .build = pli_gather_binomial, .max_bytes = 2 * KIB, .min_rank = 32 },
         { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_GATHERV] = {
