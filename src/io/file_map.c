@@ -3,8 +3,11 @@
 // none would end the process.
 #include "io/file_map.h"
 
+#include "base/clock.h"
+#include "base/cpu.h"
 #include "io/file.h"
 #include "io/file_sys.h"
+#include "msg/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +32,9 @@
 #endif
 
 enum {
-    LARGE_PAGE = 2 << 20,  // where they have another size the advice is of no use, no more
-    FAULT_SPAN = 128 << 10 // a fault brings less than this of small pages
+    LARGE_PAGE = 2 << 20,   // where they have another size the advice is of no use, no more
+    FAULT_SPAN = 128 << 10, // a fault brings less than this of small pages
+    SPIN_NS = 2000 * 1000
 };
 static const MPI_Offset LOCK_AT = INT64_MAX - 1;
 
@@ -59,20 +63,12 @@ static bool is_kernel(int major, int minor)
            (have[0] > major || (have[0] == major && have[1] >= minor));
 }
 
+// XFS has large pages too, but writes the page of the old end to the disk, and waits for that, when
+// a file becomes longer within it: the larger the page, the longer the wait.
 bool pli_file_map_has_large_pages(int fd)
 {
     struct statfs s;
-    if (fstatfs(fd, &s) != 0) {
-        return false;
-    }
-    switch ((uint32_t)s.f_type) {
-    case EXT4_SUPER_MAGIC:
-        return is_kernel(6, 16);
-    case XFS_SUPER_MAGIC:
-        return is_kernel(5, 18);
-    default:
-        return false;
-    }
+    return fstatfs(fd, &s) == 0 && (uint32_t)s.f_type == EXT4_SUPER_MAGIC && is_kernel(6, 16);
 }
 
 bool pli_file_map_is_nfs(int fd)
@@ -172,6 +168,24 @@ static bool lengthen(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
     return true;
 }
 
+// Where each rank has a core it looks for the lock a while before it sleeps: who has it brings one
+// page, in less than half a millisecond, but a sleeper may not be woken for longer than that.
+static bool lock_end(const struct pli_file *f)
+{
+    uint64_t begin = pli_clock_ns();
+    while (pli_progress_spins() > 1 && pli_clock_ns() - begin < SPIN_NS) {
+        if (pli_file_sys_try_lock(f->fd, LOCK_AT, 1)) {
+            return true;
+        }
+        pli_cpu_relax();
+    }
+    if (pli_file_sys_lock(f->fd, f->name, true, LOCK_AT, 1) == PLI_OK) {
+        return true;
+    }
+    pli_fail_take(NULL);
+    return false;
+}
+
 // The same happens to the page of the old end when another rank makes the file longer, as ranks do
 // that write by turns: so one after the other makes it longer and brings the large page of its end.
 // Nothing but speed depends on the lock, whose place is that of no access.
@@ -180,13 +194,11 @@ static bool map_longer(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
 {
     MPI_Offset begin = page_of(lo), last = (hi - 1) / LARGE_PAGE * LARGE_PAGE;
     last = last > begin ? last : begin;
-    bool has_lock = pli_file_sys_lock(f->fd, f->name, true, LOCK_AT, 1) == PLI_OK;
+    bool has_lock = lock_end(f);
     bool is_mapped = lengthen(f, lo, hi) && map(f, lo, hi, PROT_READ | PROT_WRITE, out);
     bool is_good = is_mapped && populate(out, last, hi, MADV_POPULATE_WRITE);
     if (has_lock) {
         pli_file_sys_unlock(f->fd, LOCK_AT, 1);
-    } else {
-        pli_fail_take(NULL);
     }
     is_good = is_good && (last == begin || populate(out, begin, last, MADV_POPULATE_WRITE));
     if (is_mapped && !is_good) {

@@ -173,12 +173,12 @@ enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_O
 
 // Locks that belong to the open file, not to the process: threads that are ranks exclude each
 // other.
-static int lock(int fd, short type, MPI_Offset at, MPI_Offset len)
+static int lock(int fd, int how, short type, MPI_Offset at, MPI_Offset len)
 {
     struct flock f = { .l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = len };
     int rc;
     do {
-        rc = fcntl(fd, F_OFD_SETLKW, &f);
+        rc = fcntl(fd, how, &f);
     } while (rc < 0 && errno == EINTR);
     return rc;
 }
@@ -186,13 +186,18 @@ static int lock(int fd, short type, MPI_Offset at, MPI_Offset len)
 enum pli_err pli_file_sys_lock(int fd, const char *name, bool is_write, MPI_Offset at,
                                MPI_Offset len)
 {
-    if (lock(fd, is_write ? F_WRLCK : F_RDLCK, at, len) == 0) {
+    if (lock(fd, F_OFD_SETLKW, is_write ? F_WRLCK : F_RDLCK, at, len) == 0) {
         return PLI_OK;
     }
     return pli_file_sys_fail(errno, "lock", name, at, (long long)len);
 }
 
+bool pli_file_sys_try_lock(int fd, MPI_Offset at, MPI_Offset len)
+{
+    return lock(fd, F_OFD_SETLK, F_WRLCK, at, len) == 0;
+}
+
 void pli_file_sys_unlock(int fd, MPI_Offset at, MPI_Offset len)
 {
-    lock(fd, F_UNLCK, at, len);
+    lock(fd, F_OFD_SETLKW, F_UNLCK, at, len);
 }

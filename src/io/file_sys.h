@@ -37,6 +37,8 @@ enum pli_err pli_file_sys_writev(int fd, const char *name, struct iovec *iov, in
 enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_Offset hi);
 enum pli_err pli_file_sys_lock(int fd, const char *name, bool is_write, MPI_Offset at,
                                MPI_Offset len);
+// The same for writing, without waiting; false: another has a part of it, or there are no locks.
+bool pli_file_sys_try_lock(int fd, MPI_Offset at, MPI_Offset len);
 void pli_file_sys_unlock(int fd, MPI_Offset at, MPI_Offset len);
 
 #endif

@@ -3,6 +3,8 @@
 // in large pages where the file system has them. One record of each turn is in no view. While the
 // others are written each rank writes its part of those with another handle, record by record, and
 // nothing of that may be lost.
+//
+//     io_strided [FOLDER [BYTES]]
 #include "io_t.h"
 #include "t.h"
 
@@ -10,9 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TOTAL = 5 << 20 };
-
 static int me, n;
+static long total = 5 << 20; // bytes of the file, about
 static char path[600];
 
 static unsigned char value(long at, int round)
@@ -71,7 +72,7 @@ static void check_file(long size, int round)
 // Several accesses, as the file then becomes longer within a page, and in pages that are there.
 static void check_records(MPI_File f, MPI_File other, int size, int n_access, int round)
 {
-    long turns = TOTAL / (size * (n + 1)) / n_access * n_access, each = turns / n_access;
+    long turns = total / (size * (n + 1)) / n_access * n_access, each = turns / n_access;
     unsigned char *buf = malloc((size_t)(each * size)), *record = malloc((size_t)size);
     MPI_Datatype record_type, type;
     T_MUST(buf != NULL && record != NULL);
@@ -123,13 +124,14 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     snprintf(path, sizeof path, "%s/io_strided.%d", argc > 1 ? argv[1] : "/var/tmp", (int)getpid());
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    total = argc > 2 ? atol(argv[2]) : total;
     MPI_File f, other;
     int mode = MPI_MODE_CREATE | MPI_MODE_RDWR;
     T_EQ(MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &f), 0);
     T_EQ(MPI_File_open(MPI_COMM_SELF, path, mode, MPI_INFO_NULL, &other), 0);
     for (int i = 0; i < 8; i++) {
         MPI_Barrier(MPI_COMM_WORLD); // the last size of four meets data of others
-        T_EQ(MPI_File_set_size(f, i % 4 < 3 ? 0 : TOTAL / 2), 0);
+        T_EQ(MPI_File_set_size(f, i % 4 < 3 ? 0 : total / 2), 0);
         check_records(f, other, sizes[i % 4], i < 4 ? 1 : 3, i);
     }
     T_EQ(MPI_File_close(&other), 0);

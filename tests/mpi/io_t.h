@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What tests of files share.
-#ifndef IO_T_H
-#define IO_T_H
+#ifndef PLI_MPI_IO_T_H
+#define PLI_MPI_IO_T_H
 
 #include <fcntl.h>
 #include <unistd.h>
