@@ -111,6 +111,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "every rank to every rank", .build = pli_allgather_linear, .max_rank = 8 },
         { "bruck", "rounds, known blocks double",
           .build = pli_allgather_bruck, .max_bytes = 4 * KIB },
+        { "linear", "as above, for more ranks", .build = pli_allgather_linear, .max_rank = 16 },
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLGATHERV] = {
