@@ -376,6 +376,22 @@ static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
     return choice == PLI_FILE_ENABLE || (a->is_write || large ? step : step + piece) <= most;
 }
 
+bool pli_file_access_is_large(const struct pli_file_access *a)
+{
+    const struct pli_file *f = a->file;
+    const struct pli_file_view *v = &f->view;
+    enum pli_file_choice choice = a->is_write ? f->hints.ds_write : f->hints.ds_read;
+    if (a->len == 0 || v->is_dense || choice != PLI_FILE_AUTOMATIC ||
+        !pli_file_view_is_ordered(v, a->pos, a->len)) {
+        return false;
+    }
+    MPI_Offset lo = pli_file_view_offset(v, a->pos);
+    MPI_Offset hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
+    size_t piece = (size_t)pli_file_view_run_length(v),
+           step = (size_t)(hi - lo) / (a->len / piece + 1);
+    return pli_file_map_is_large(f, lo, hi) && step <= LARGE_STEP && is_large(a, piece);
+}
+
 static enum pli_err run_gaps(struct pli_file_access *a)
 {
     const struct pli_file *f = a->file;

@@ -48,6 +48,7 @@ struct op {
     int n_round;
     char *buf, *mail; // aggregator: a buffer of the file, and what comes or goes
     size_t *sizes;    // aggregator: bytes of each member in this round
+    bool is_fine;     // this member does better with others
     bool is_done;     // this member has read its data before it met the others
     bool are_done;    // all have, or want nothing
     enum pli_err err; // the first failure of this member
@@ -228,11 +229,12 @@ static enum pli_file_choice choice(const struct op *o)
     return o->a->is_write ? o->f->hints.cb_write : o->f->hints.cb_read;
 }
 
-// Whether this member would do better with others to read its data. Long pieces of a file of this
-// host are read as fast by itself, and without a second copy.
+// Whether this member would do better with others to move its data. In large pages it is moved
+// faster by itself, and so are long pieces of a file of this host read, without a second copy.
 static bool is_fine(const struct op *o)
 {
-    return o->a->is_write || !o->f->is_local || pli_file_view_run_length(&o->f->view) < LONG_PIECE;
+    bool is_long = pli_file_view_run_length(&o->f->view) >= LONG_PIECE;
+    return !(o->f->is_local && is_long && !o->a->is_write) && !pli_file_access_is_large(o->a);
 }
 
 // Whether to read before anything is known of the others: a long run, or long pieces that are read
@@ -248,7 +250,7 @@ static bool is_early(const struct op *o)
     MPI_Offset lo = pli_file_view_offset(v, a->pos);
     MPI_Offset hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
     bool is_run = hi - lo == (MPI_Offset)a->len && !v->has_overlap;
-    return is_run ? a->len >= LONG_RUN : !is_fine(o);
+    return is_run ? a->len >= LONG_RUN : !o->is_fine;
 }
 
 // Members tell each other what they want; whether the two phases are worth it follows for all.
@@ -264,7 +266,7 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         mine.len = (int64_t)a->len;
         mine.lo = pli_file_view_offset(v, a->pos);
         mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
-        mine.flags |= is_fine(o) ? FLAG_FINE : 0;
+        mine.flags |= o->is_fine ? FLAG_FINE : 0;
     }
     // In atomic mode everybody locks what it accesses.
     o->are_done = true;
@@ -757,6 +759,7 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
                         a->file->comm->size);
     }
     err = err == PLI_OK ? pli_file_shared_batch_flush(a->file) : err;
+    o.is_fine = err == PLI_OK && a->len > 0 && is_fine(&o);
     if (err == PLI_OK && is_early(&o)) {
         err = pli_file_access_run(a);
         o.is_done = true;

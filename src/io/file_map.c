@@ -100,9 +100,14 @@ static MPI_Offset page_of(MPI_Offset at)
     return at / page * page;
 }
 
-static bool is_long(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+static bool may_map(const struct pli_file *f)
 {
-    return f->has_large_pages && hi - lo >= LARGE_PAGE / 2;
+    return f->is_local && f->can_read && f->hints.map != PLI_FILE_DISABLE;
+}
+
+bool pli_file_map_is_large(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    return f->has_large_pages && may_map(f) && hi - lo >= LARGE_PAGE / 2;
 }
 
 // A long range is mapped in whole large pages: one fault brings, and prepares for writing, 2 MiB
@@ -111,7 +116,7 @@ static bool is_long(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
 static bool map(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, int prot,
                 struct pli_file_map *out)
 {
-    bool large = is_long(f, lo, hi);
+    bool large = pli_file_map_is_large(f, lo, hi);
     MPI_Offset start = large ? lo / LARGE_PAGE * LARGE_PAGE : page_of(lo);
     MPI_Offset end = large ? (hi + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE : hi;
     out->len = (size_t)(end - start);
@@ -138,11 +143,6 @@ static bool map_populated(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi
         return false;
     }
     return true;
-}
-
-static bool may_map(const struct pli_file *f)
-{
-    return f->is_local && f->can_read && f->hints.map != PLI_FILE_DISABLE;
 }
 
 bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
@@ -211,7 +211,7 @@ bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                        struct pli_file_map *out)
 {
     struct stat s;
-    if (may_map(f) && is_long(f, lo, hi) && fstat(f->fd, &s) == 0 && s.st_size < hi) {
+    if (pli_file_map_is_large(f, lo, hi) && fstat(f->fd, &s) == 0 && s.st_size < hi) {
         return map_longer(f, lo, hi, out);
     }
     return may_map(f) && fallocate(f->fd, 0, lo, hi - lo) == 0 &&
@@ -231,11 +231,11 @@ bool pli_file_map_open_read(const struct pli_file *f, MPI_Offset lo, MPI_Offset 
     if (!may_map(f) || fstat(f->fd, &s) != 0 || s.st_size < hi) {
         return false;
     }
-    long before = is_long(f, lo, hi) ? n_fault() : 0;
+    long before = pli_file_map_is_large(f, lo, hi) ? n_fault() : 0;
     if (!map_populated(f, lo, hi, PROT_READ, MADV_POPULATE_READ, out)) {
         return false;
     }
-    out->is_small = is_long(f, lo, hi) && (hi - lo) / FAULT_SPAN < n_fault() - before;
+    out->is_small = pli_file_map_is_large(f, lo, hi) && (hi - lo) / FAULT_SPAN < n_fault() - before;
     return true;
 }
 

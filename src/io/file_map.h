@@ -25,6 +25,8 @@ bool pli_file_map_has_large_pages(int fd);
 bool pli_file_map_is_nfs(int fd);
 bool pli_file_map_is_nfs_folder(const char *name);
 
+// Whether a mapping of the range would have large pages, unless the system has it in small ones.
+bool pli_file_map_is_large(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi);
 // Map a range of the file for writing; the file has space there afterwards, and its pages are in
 // memory, so that an error of the disk is known now and not by a signal later. False: it cannot be
 // had, and the caller writes in another way, which tells why. Context: any thread.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of all ranks by turns in a file of several MiB, which each rank writes and reads alone,
-// in large pages where the file system has them. One record of each turn is in no view. While the
-// others are written each rank writes its part of those with another handle, record by record, and
-// nothing of that may be lost.
+// Records of all ranks by turns in a file of several MiB, which each rank writes and reads alone or
+// with the others, in large pages where the file system has them. One record of each turn is in no
+// view. While the others are written each rank writes its part of those with another handle, record
+// by record, and nothing of that may be lost.
 //
 //     io_strided [FOLDER [BYTES]]
 #include "io_t.h"
@@ -73,7 +73,8 @@ static void check_file(long size, int round)
 static void check_records(MPI_File f, MPI_File other, int size, int n_access, int round)
 {
     long turns = total / (size * (n + 1)) / n_access * n_access, each = turns / n_access;
-    unsigned char *buf = malloc((size_t)(each * size)), *record = malloc((size_t)size);
+    int len = (int)(each * size), is_all = round % 2;
+    unsigned char *buf = malloc((size_t)len), *record = malloc((size_t)size);
     MPI_Datatype record_type, type;
     T_MUST(buf != NULL && record != NULL);
     MPI_Type_contiguous(size, MPI_BYTE, &record_type);
@@ -88,8 +89,8 @@ static void check_records(MPI_File f, MPI_File other, int size, int n_access, in
         long mine = first + me * each / n, next = first + (me + 1) * each / n;
         long middle = mine + (next - mine) / 2;
         write_other(other, record, mine, middle, size, round);
-        T_EQ(MPI_File_write_at(f, first * size, buf, (int)(each * size), MPI_BYTE,
-                               MPI_STATUS_IGNORE),
+        T_EQ(is_all ? MPI_File_write_at_all(f, first * size, buf, len, MPI_BYTE, MPI_STATUS_IGNORE)
+                    : MPI_File_write_at(f, first * size, buf, len, MPI_BYTE, MPI_STATUS_IGNORE),
              0);
         write_other(other, record, middle, next, size, round);
     }
@@ -101,10 +102,12 @@ static void check_records(MPI_File f, MPI_File other, int size, int n_access, in
         long first = k * each;
         MPI_Status s;
         int bytes;
-        memset(buf, 0, (size_t)(each * size));
-        T_EQ(MPI_File_read_at(f, first * size, buf, (int)(each * size), MPI_BYTE, &s), 0);
+        memset(buf, 0, (size_t)len);
+        T_EQ(is_all ? MPI_File_read_at_all(f, first * size, buf, len, MPI_BYTE, &s)
+                    : MPI_File_read_at(f, first * size, buf, len, MPI_BYTE, &s),
+             0);
         MPI_Get_count(&s, MPI_BYTE, &bytes);
-        T_EQ(bytes, each * size);
+        T_EQ(bytes, len);
         for (long turn = 0; turn < each && t_failed == 0; turn++) {
             check_bytes(buf + turn * size, place(me, first + turn, size), size, round, "read");
         }
@@ -129,10 +132,10 @@ int main(int argc, char **argv)
     int mode = MPI_MODE_CREATE | MPI_MODE_RDWR;
     T_EQ(MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &f), 0);
     T_EQ(MPI_File_open(MPI_COMM_SELF, path, mode, MPI_INFO_NULL, &other), 0);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 16; i++) {
         MPI_Barrier(MPI_COMM_WORLD); // the last size of four meets data of others
         T_EQ(MPI_File_set_size(f, i % 4 < 3 ? 0 : total / 2), 0);
-        check_records(f, other, sizes[i % 4], i < 4 ? 1 : 3, i);
+        check_records(f, other, sizes[i % 4], i % 8 < 4 ? 1 : 3, i + i / 8);
     }
     T_EQ(MPI_File_close(&other), 0);
     T_EQ(MPI_File_close(&f), 0);
