@@ -471,23 +471,44 @@ static bool is_marked(const MPI_Status *st, MPI_Count *len_out)
     return true;
 }
 
-PLI_SHIM_API int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count)
+static int count_whole(MPI_Datatype type, MPI_Count len, MPI_Count *count)
 {
-    PLI_SHIM_ENTER;
-    MPI_Count len;
     size_t size;
-    if (!is_marked(status, &len)) {
-        return PMPI_Get_count(status, type, count);
-    }
     int rc = pli_shim_type_size(type, &size);
     if (rc != MPI_SUCCESS) {
         return pli_shim_end(MPI_COMM_WORLD, rc);
     }
     bool is_whole = size == 0 ? len == 0 : len % (MPI_Count)size == 0;
-    MPI_Count n = size == 0 ? 0 : len / (MPI_Count)size;
-    *count = is_whole && n <= INT32_MAX ? (int)n : MPI_UNDEFINED;
+    *count = !is_whole ? MPI_UNDEFINED : size == 0 ? 0 : len / (MPI_Count)size;
     return MPI_SUCCESS;
 }
+
+PLI_SHIM_API int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count)
+{
+    PLI_SHIM_ENTER;
+    MPI_Count len, n = 0;
+    if (!is_marked(status, &len)) {
+        return PMPI_Get_count(status, type, count);
+    }
+    int rc = count_whole(type, len, &n);
+    *count = n <= INT32_MAX ? (int)n : MPI_UNDEFINED;
+    return rc;
+}
+
+#if MPI_VERSION >= 4
+PLI_SHIM_API int MPI_Get_count_c(const MPI_Status *status, MPI_Datatype type, MPI_Count *count)
+{
+    PLI_SHIM_ENTER;
+    MPI_Count len;
+    return is_marked(status, &len) ? count_whole(type, len, count)
+                                   : PMPI_Get_count_c(status, type, count);
+}
+
+PLI_SHIM_API int MPI_Get_elements_c(const MPI_Status *status, MPI_Datatype type, MPI_Count *count)
+{
+    return MPI_Get_elements_x(status, type, count);
+}
+#endif
 
 PLI_SHIM_API int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type, MPI_Count *count)
 {

@@ -263,3 +263,33 @@ PLI_SHIM_API int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message 
     int rc = start(h, buf, count, type, message, &r);
     return pli_shim_end(comm, rc == MPI_SUCCESS ? pli_shim_p2p_finish(r, status) : rc);
 }
+
+#if MPI_VERSION >= 4
+PLI_SHIM_API int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_Message *message,
+                              MPI_Request *request)
+{
+    PLI_SHIM_ENTER;
+    struct held *h = find(*message);
+    struct shim_large l;
+    if (h == NULL || !pli_shim_large_begin(&l, h->span->handle, NULL)) {
+        return PMPI_Imrecv_c(buf, count, type, message, request);
+    }
+    int n = pli_shim_large_int(&l, true, count), rc = pli_shim_large_check(&l);
+    return rc == MPI_SUCCESS ? MPI_Imrecv(buf, n, type, message, request)
+                             : pli_shim_end(h->span->handle, rc);
+}
+
+PLI_SHIM_API int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_Message *message,
+                             MPI_Status *status)
+{
+    PLI_SHIM_ENTER;
+    struct held *h = find(*message);
+    struct shim_large l;
+    if (h == NULL || !pli_shim_large_begin(&l, h->span->handle, NULL)) {
+        return PLI_SHIM_OUTSIDE(PMPI_Mrecv_c(buf, count, type, message, status));
+    }
+    int n = pli_shim_large_int(&l, true, count), rc = pli_shim_large_check(&l);
+    return rc == MPI_SUCCESS ? MPI_Mrecv(buf, n, type, message, status)
+                             : pli_shim_end(h->span->handle, rc);
+}
+#endif

@@ -529,6 +529,7 @@ static const struct {
             { "busy", NULL, world_busy },
             { "large_element", NULL, world_large_element },
             { "packed", NULL, world_packed },
+            { "large", NULL, world_large },
             { "longs", NULL, world_longs },
             { "overflow", NULL, world_overflow },
             { "later", NULL, world_later },

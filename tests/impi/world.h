@@ -15,6 +15,7 @@ void world_matched_probes(int me, int n);
 void world_busy(int me, int n);
 void world_large_element(int me, int n);
 void world_packed(int me, int n);
+void world_large(int me, int n);
 void world_longs(int me, int n);
 void world_overflow(int me, int n);     // longs have 4 bytes between clients
 void world_refuse_later(int me, int n); // a client has no nonblocking collectives

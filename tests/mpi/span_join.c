@@ -8,11 +8,18 @@
 
 int main(int argc, char **argv)
 {
-    int rank, size, sum;
+    int rank, size, sum, twice = -1;
+    MPI_Request req;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Iallreduce(&rank, &twice, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &req); // they overlap
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    if (twice != sum) {
+        printf("the nonblocking sum is %d, the other %d\n", twice, sum);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     printf("rank %d of %d sum %d process %d\n", rank, size, sum, (int)getpid());
     fflush(stdout);
     for (int i = argc > 1 ? atoi(argv[1]) : 0; i > 0; i--) {
