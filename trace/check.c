@@ -83,6 +83,10 @@ static bool find_library(void *library)
         "PMPI_Get_count_c",
         "PMPI_Test",
         "PMPI_Request_free",
+        "pli_observe_get_peer",
+        "PMPI_Comm_set_errhandler",
+        "PMPI_Gather",
+        "PMPI_Gatherv",
     };
     void *found[sizeof names / sizeof names[0]];
     bool is_complete = library != NULL;
@@ -223,6 +227,7 @@ void pli_check_begin(struct pli_check_call *call)
         pli_check_comm_each(NULL);
         pli_check_p2p_finalize();
         pli_check_request_finalize();
+        pli_check_cycle_finalize();
     }
 }
 

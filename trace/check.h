@@ -93,6 +93,12 @@ extern struct pli_check_library {
     int (*get_count)(const MPI_Status *status, MPI_Datatype type, MPI_Count *count);
     int (*test)(MPI_Request *request, int *flag, MPI_Status *status);
     int (*request_free)(MPI_Request *request);
+    uint32_t (*get_peer)(MPI_Comm comm, int rank, uint32_t *ep);
+    int (*set_errhandler)(MPI_Comm comm, MPI_Errhandler handler);
+    int (*gather)(const void *out, int n, MPI_Datatype type, void *in, int m, MPI_Datatype t,
+                  int root, MPI_Comm comm);
+    int (*gatherv)(const void *out, int n, MPI_Datatype type, void *in, const int *counts,
+                   const int *places, MPI_Datatype t, int root, MPI_Comm comm);
 } pli_check_lib;
 extern void *pli_check_next[PLI_CHECK_N_SYM], *pli_check_next_std[PLI_CHECK_N_SYM];
 
@@ -166,6 +172,8 @@ struct pli_check_posted {
     MPI_Count count;
     MPI_Datatype type;
     uint32_t n_sent; // to the source, when it was posted
+    uint32_t order;  // of the last blocking send before it was posted
+    uint64_t order_place;
     bool is_done, is_blocking, was_here, is_truncated;
     bool has_note; // it was received before the message
     unsigned char note[PLI_OBSERVE_NOTE];
@@ -178,6 +186,15 @@ void pli_check_p2p_received(MPI_Comm comm, struct pli_check_posted *p, const MPI
                             int err);
 void pli_check_p2p_comm_end(MPI_Comm comm);
 void pli_check_p2p_finalize(void);
+
+// Cycles of blocking sends (trace/check_cycle.c). The number of a send that begins, of at most
+// `max`; 0: those of this process are not numbered.
+uint32_t pli_check_cycle_send(const void *site, uint32_t max);
+uint32_t pli_check_cycle_last(uint64_t *place); // of the last send; 0: none
+// The receive of a blocking send was posted after such a send of this process.
+void pli_check_cycle_edge(const struct pli_check_comm *c, const struct pli_check_posted *p,
+                          uint32_t order, uint64_t place);
+void pli_check_cycle_finalize(void); // collective over MPI_COMM_WORLD
 
 // Requests.
 struct pli_check_request {

@@ -9,14 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLAG_READY = 1, FLAG_BLOCKING = 2, FLAG_IDLE = 4 };
+enum { RECEIVED_BITS = 22, ORDER_LOW_BITS = 12, ORDER_BITS = 19 };
 
 struct note {
     uint64_t place;
-    uint64_t data; // numbers << 24 | form << 16 | function
+    uint64_t n : 34, form : 8, function : 10, order_low : ORDER_LOW_BITS; // n: numbers
     uint32_t hash;
-    uint32_t told; // messages received from the other rank << 8 | flags
+    uint32_t received : RECEIVED_BITS; // messages from the other rank, the last bits
+    uint32_t order_high : ORDER_BITS - ORDER_LOW_BITS, is_ready : 1, is_idle : 1;
 };
+_Static_assert(PLI_CHECK_N_FN < 1 << 10, "a function fits into its bits");
 _Static_assert(sizeof(struct note) == PLI_OBSERVE_NOTE, "a note fits into a cell");
 
 static struct pli_check_comm *comms;
@@ -128,13 +130,20 @@ static void begin_send(struct pli_check_call *call, struct pli_check_comm *c)
         return;
     }
     struct pli_check_peer *peer = &c->peers[call->dest];
+    bool is_long = s.n >= (int64_t)1 << 34;
+    uint32_t order =
+        is_standard_send ? pli_check_cycle_send(call->site, ((uint32_t)1 << ORDER_BITS) - 1) : 0;
     struct note note = {
         .place = pli_line_place(call->site),
-        .data = (uint64_t)s.n << 24 | (uint64_t)s.form << 16 | (uint64_t)call->function,
-        .hash = s.hash,
-        .told = peer->n_received << 8 | (is_ready ? FLAG_READY : 0) |
-                (is_standard_send ? FLAG_BLOCKING : 0) |
-                (is_standard_send && !has_pending(c) ? FLAG_IDLE : 0),
+        .n = is_long ? 0 : (uint64_t)s.n,
+        .form = s.form,
+        .function = (uint64_t)call->function,
+        .order_low = order,
+        .order_high = order >> ORDER_LOW_BITS,
+        .hash = is_long ? 0 : s.hash,
+        .received = peer->n_received,
+        .is_ready = is_ready,
+        .is_idle = is_standard_send && !has_pending(c),
     };
     if (is_standard_send && !c->is_inter && call->dest == c->rank) {
         check_self(call, c);
@@ -163,6 +172,7 @@ static struct pli_check_posted *post(struct pli_check_call *call, struct pli_che
         .type = call->recvtype,
         .is_blocking = call->request == NULL,
     };
+    p->order = pli_check_cycle_last(&p->order_place);
     if (call->source >= 0 && call->source < c->it.n_peer) {
         p->n_sent = c->peers[call->source].n_sent - c->peers[call->source].n_free_sent;
         p->was_here =
@@ -197,8 +207,8 @@ static void compare(struct pli_check_comm *c, const struct pli_check_posted *p,
                     const struct note *note)
 {
     char sent[96], wanted[96];
-    int64_t n = (int64_t)(note->data >> 24);
-    enum pli_check_fn sender = (enum pli_check_fn)(note->data & 0xffff);
+    int64_t n = (int64_t)note->n;
+    enum pli_check_fn sender = (enum pli_check_fn)note->function;
     struct pli_check_signature mine = pli_check_sign(p->count, p->type);
     struct pli_check_peer *peer = &c->peers[p->from];
     const char *here = NULL, *there = NULL;
@@ -211,10 +221,10 @@ static void compare(struct pli_check_comm *c, const struct pli_check_posted *p,
                       "must name the same types",
                       pli_check_name(p->function), here,
                       pli_check_say_data(mine.n, mine.form, wanted, sizeof wanted), p->from,
-                      pli_check_say_data(n, (uint8_t)(note->data >> 16), sent, sizeof sent),
-                      pli_check_name(sender), there);
+                      pli_check_say_data(n, note->form, sent, sizeof sent), pli_check_name(sender),
+                      there);
     }
-    if ((note->told & FLAG_READY) != 0 && p->was_here) {
+    if (note->is_ready && p->was_here) {
         pli_check_say("ready", p->site, note->place,
                       "%s at %s of rank %d began before %s at %s was posted; a ready send needs "
                       "its receive first",
@@ -223,9 +233,13 @@ static void compare(struct pli_check_comm *c, const struct pli_check_posted *p,
     }
     // Both are in a blocking send, and neither has a receive for the other's message.
     uint32_t n_mine = p->is_blocking ? peer->n_sent - peer->n_free_sent : p->n_sent;
-    bool is_mutual = (note->told & FLAG_IDLE) != 0 && p->from != c->rank &&
-                     n_mine > (note->told >> 8) && p->source != MPI_ANY_SOURCE;
-    if (is_mutual) {
+    uint32_t ahead = (n_mine - note->received) << (32 - RECEIVED_BITS);
+    bool is_other = p->from != c->rank && p->source != MPI_ANY_SOURCE;
+    uint32_t order = note->order_low | (uint32_t)note->order_high << ORDER_LOW_BITS;
+    if (is_other && order != 0 && p->order != 0) {
+        pli_check_cycle_edge(c, p, order, note->place);
+    }
+    if (is_other && note->is_idle && (int32_t)ahead > 0) {
         pli_check_say("unsafe", p->site, note->place,
                       "rank %d sent by %s at %s before it received, and this rank had sent to it "
                       "before %s at %s: both sends return only because messages are buffered; use "
@@ -413,7 +427,7 @@ static void left_over(struct pli_check_comm *c)
     pli_check_lib.iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, c->handle, &flag, MPI_STATUS_IGNORE);
     for (int i = 0; i < 1000 && pli_check_lib.left(c->handle, &source, &tag, &note); i++) {
         if (!c->is_lost && c->first == NULL) {
-            enum pli_check_fn sender = (enum pli_check_fn)(note.data & 0xffff);
+            enum pli_check_fn sender = (enum pli_check_fn)note.function;
             pli_check_say("unreceived", NULL, note.place,
                           "the message with tag %d that rank %d sent by %s at %s was never "
                           "received",

@@ -173,6 +173,14 @@ static void unsafe(void)
     n_done++;
 }
 
+static void unsafe_ring(void)
+{
+    int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    MPI_Send(numbers, 1, MPI_INT, next, 0, world);                      // there: unsafe-ring
+    MPI_Recv(numbers, 1, MPI_INT, before, 0, world, MPI_STATUS_IGNORE); // here: unsafe-ring
+    n_done++;
+}
+
 static void ready(void)
 {
     if (rank == 0) {
@@ -396,6 +404,23 @@ static void fine_receives(int next, int before)
     expect(in[0] == 1000 * before && in[N - 1] == 1000 * before + N - 1, "MPI_Request_free");
 }
 
+// A number goes around, and a row of ranks hands numbers on: every message has its receive.
+static void fine_ring(int next, int before)
+{
+    int n = 0;
+    for (int i = 0; i < 4; i++) {
+        if (rank == 0) {
+            MPI_Send(&n, 1, MPI_INT, next, i, world);
+            MPI_Recv(&n, 1, MPI_INT, before, i, world, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(&n, 1, MPI_INT, before, i, world, MPI_STATUS_IGNORE);
+            n++;
+            MPI_Send(&n, 1, MPI_INT, next, i, world);
+        }
+    }
+    expect(rank != 0 || size == 1 || n == 4 * (size - 1), "a ring");
+}
+
 // None of this is a mistake.
 static void fine(void)
 {
@@ -429,6 +454,7 @@ static void fine(void)
     MPI_Send(numbers, 16, MPI_BYTE, MPI_PROC_NULL, 0, world);
     n == 4 ? (void)0 : MPI_Abort(world, 3);
     fine_receives(next, before);
+    size > 1 ? fine_ring(next, before) : (void)0;
     n_done++;
 }
 
@@ -451,6 +477,7 @@ int main(int argc, char **argv)
         { "sendrecv-overlap", sendrecv_overlap },
         { "self", self },
         { "unsafe", unsafe },
+        { "unsafe-ring", unsafe_ring },
         { "ready", ready },
         { "unreceived", unreceived },
         { "timing", timing },
