@@ -7,11 +7,23 @@
 #include "obj/handle_predefined.h"
 #include "obj/info.h"
 
+#include <locale.h>
 #include <stdlib.h>
 
 static void set(struct pli_port_timeout *t, double seconds, const char *limit)
 {
     *t = (struct pli_port_timeout){ pli_clock_ns() + (uint64_t)(seconds * 1e9), seconds, limit };
+}
+
+// A point is a point, whatever locale the program has chosen.
+static double read_seconds(const char *text, char **end)
+{
+    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    double seconds = plain != (locale_t)0 ? strtod_l(text, end, plain) : strtod(text, end);
+    if (plain != (locale_t)0) {
+        freelocale(plain);
+    }
+    return seconds;
 }
 
 // Only the root reads and checks info, as it is significant only there.
@@ -31,7 +43,7 @@ enum pli_err pli_port_timeout_read(MPI_Info info, bool is_caller, struct pli_por
         }
         return PLI_OK;
     }
-    double seconds = strtod(text, &end);
+    double seconds = read_seconds(text, &end);
     if (end == text || *end != '\0' || !(seconds >= 0) || seconds > 1e9) {
         return pli_fail(PLI_ERR_INFO_VALUE, "hint timeout is '%s'; it is a number of seconds",
                         text);

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs work wherever they are started: paths with blanks, no home or one that cannot be written, any locale, closed files, no TMPDIR."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, MPIEXEC, SOURCE, Run, check, sanitizer_flags, status
+
+PROBE = os.path.join(BUILD, "tests", "bin", "environment_probe")
+ENV = shutil.which("env")
+FOLDER = "a folder, with 'quotes' \" and blänks"
+
+
+def said(comma="."):
+    return [f"sum 1 half 0{comma}5 nobody came"] * 2
+
+
+def check_job(what, *before, comma=".", **more):
+    """Two ranks run, behind these words of env."""
+    r = Run(*before, MPIEXEC, "-n", 2, PROBE, tool=ENV, **more)
+    check(r.rc == 0 and sorted(r.out.splitlines()) == said(comma) and r.err == "", f"{what}: {r}", depth=2)
+
+
+def check_homes(d):
+    """HOME unset, empty, absent, not a folder, and one in which not even root can write."""
+    bare = ("-u", "HOME", "-u", "XDG_CONFIG_HOME", "-u", "XDG_CACHE_HOME")
+    check_job("no HOME", *bare)
+    for home in ("", "/no/such/folder", "/dev/null", "/proc", "relative"):
+        check_job(f"HOME={home}", *bare, f"HOME={home}")
+        r = Run(*bare, f"HOME={home}", os.path.join(BUILD, "bin", "mpiinfo"), "--settings", tool=ENV)
+        check(r.rc == 0 and "PLIANT_NET" in r.out and r.err == "", f"mpiinfo with HOME={home}: {r}")
+    home = os.path.join(d, "home")
+    os.mkdir(home)
+    check_job("a home of its own", *bare[2:], f"HOME={home}")
+    check(os.listdir(home) == [], f"a job leaves {os.listdir(home)} in the home")
+
+
+def check_blanks(d):
+    """The program, the working directory, files of options and of output; mpicc, its source and what it builds."""
+    here = os.path.join(d, FOLDER)
+    os.mkdir(here)
+    shutil.copy(PROBE, os.path.join(here, "a program"))
+    for words, cwd in (((os.path.join(here, "a program"),), d), (("./a program",), here), (("-wdir", here, "./a program"), d),
+                       (("-path", here, "a program"), d)):
+        r = Run("-n", 2, *words, cwd=cwd)
+        check(r.rc == 0 and sorted(r.out.splitlines()) == said(), f"{words}: {r}")
+    r = Run("-n", 2, "-outfile-pattern", os.path.join(here, "out %r"), "--hostfile", os.path.join(here, "the hosts"), "./a program", cwd=here)
+    check(r.rc == 2 and "the hosts" in r.words, r)
+    with open(os.path.join(here, "the hosts"), "w", encoding="ascii") as f:
+        f.write("localhost:2\n")
+    r = Run("-outfile-pattern", os.path.join(here, "out %r"), "--hostfile", os.path.join(here, "the hosts"), "./a program", cwd=here)
+    with open(os.path.join(here, "out 1"), encoding="utf-8") as f:
+        check(r.rc == 0 and r.out == "" and f.read().splitlines() == said()[:1], r)
+    shutil.copy(os.path.join(SOURCE, "tests", "tool", "environment_probe.c"), os.path.join(here, "the source.c"))
+    r = Run(*sanitizer_flags(), "-o", "built here", "the source.c", tool=os.path.join(BUILD, "bin", "mpicc"), cwd=here)
+    check(r.rc == 0, r)
+    r = Run("-n", 2, "./built here", cwd=here)
+    check(r.rc == 0 and sorted(r.out.splitlines()) == said(), r)
+
+
+def check_locales(d):
+    """Numbers are read and written in the same way everywhere, also where a half is 0,5."""
+    for name in ("C", "C.UTF-8", "xx_YY.UTF-8", ""):
+        check_job(f"LC_ALL={name}", f"LC_ALL={name}", f"LANG={name}")
+    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", os.path.join(d, "de_DE.UTF-8")], capture_output=True, check=False)
+    if made.returncode != 0:
+        print("a locale with decimal commas is not tried: the sources of locales are not installed (Debian: locales)")
+        return
+    german = (f"LOCPATH={d}", "LC_ALL=de_DE.UTF-8")
+    check_job("a locale with commas", *german, comma=",")
+    r = Run(*german, MPIEXEC, "--timeout", "0.5", "-n", 1, "sleep", "600", tool=ENV)
+    check(r.rc != 0 and "0.5" in r.words, r)
+
+
+def check_files():
+    """Standard input, output and error that are closed; a folder for temporary files that is not there."""
+    words = subprocess.list2cmdline([MPIEXEC, "-n", "2", PROBE])
+    for closed, want in (("<&-", said()), ("2>&-", said()), (">&-", []), ("<&- >&- 2>&-", [])):
+        r = Run("-c", f"{words} {closed}", tool="/bin/sh")
+        check(r.rc == 0 and sorted(r.out.splitlines()) == want, f"{closed}: {r}")
+    check_job("no TMPDIR", "-u", "TMPDIR")
+    check_job("a TMPDIR that is not there", "TMPDIR=/no/such/folder")
+
+
+with tempfile.TemporaryDirectory() as top:
+    check_homes(top)
+    check_blanks(top)
+    check_locales(top)
+    check_files()
+sys.exit(status())
