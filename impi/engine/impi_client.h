@@ -44,8 +44,8 @@ void pli_impi_client_destroy(struct pli_impi_client *c);
 // Bytes from the server. Any error is final; the log has said why.
 enum pli_impi_err pli_impi_client_input(struct pli_impi_client *c, const unsigned char *p,
                                         size_t len);
-// The server has chosen TLS, and all that follows in both directions goes through it. True once: the
-// caller sees to it before it writes or reads more.
+// The server has chosen TLS, and all that follows in both directions goes through it. True once:
+// the caller sees to it before it writes or reads more.
 bool pli_impi_client_turns_to_tls(struct pli_impi_client *c);
 // The server's stream has ended. An error unless startup is over.
 enum pli_impi_err pli_impi_client_eof(struct pli_impi_client *c);

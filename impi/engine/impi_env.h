@@ -34,7 +34,7 @@ enum { PLI_IMPI_ENV_WORD = 256 };
 struct pli_impi_env {
     const char *server; // NULL: no IMPI
     const char *tls_file;
-    bool may_tls;        // IMPI_TLS says nothing, and there is OpenSSL: TLS where others have it too
+    bool may_tls;        // IMPI_TLS says nothing, and there is OpenSSL: TLS where others can
     bool has_token;      // the job is joined by a token: server, key and TLS are as it says
     bool takes_any_rank; // no rank is given
     struct pli_impi_token token;

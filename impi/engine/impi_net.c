@@ -402,8 +402,8 @@ enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *serve
         return PLI_IMPI_ERR_ARG;
     }
     struct pli_impi_client_conf conf = *client;
-    net->server_tls = net->conf.may_tls && client->has_key ? pli_impi_tls_create_key(client->key)
-                                                           : NULL;
+    net->server_tls =
+        net->conf.may_tls && client->has_key ? pli_impi_tls_create_key(client->key) : NULL;
     conf.may_tls = net->server_tls != NULL;
     enum pli_impi_err err = pli_impi_client_create(&conf, &net->client);
     net->where = strdup(server);
