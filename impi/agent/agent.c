@@ -193,7 +193,7 @@ static void meet(struct agent *a)
                                            .log = a->conf.log };
     set_state(a, A_MEET);
     if (err == PLI_IMPI_OK) {
-        err = pli_impi_env_features(&a->conf.log, &info);
+        err = pli_impi_env_features(&a->conf.log, a->conf.env.may_tls, &info);
     }
     if (err == PLI_IMPI_OK) {
         err = pli_impi_net_start(a->net, env->server, &client, 0);
@@ -504,6 +504,7 @@ static enum pli_impi_err set_up(struct agent *a)
                                      .silence_s = a->conf.env.silence_s,
                                      .takes_any_address = a->conf.env.takes_any_address,
                                      .tls_file = a->conf.env.tls_file,
+                                     .may_tls = a->conf.env.may_tls,
                                      .secret = a->conf.env.token.secret,
                                      .n_secret = a->conf.env.token.has_tls
                                                      ? sizeof a->conf.env.token.secret

@@ -241,7 +241,7 @@ static bool lead(struct pli_native_agent *a, const struct pli_impi_env *env,
                                            .key = env->key,
                                            .info = &info,
                                            .log = *log };
-    is_good = is_good && pli_impi_env_features(log, &info) == PLI_IMPI_OK;
+    is_good = is_good && pli_impi_env_features(log, env->may_tls, &info) == PLI_IMPI_OK;
     is_good = is_good && connect_all(a, pli_impi_net_start(a->net, env->server, &client, 0), true);
     free(procs);
     free(hosts);
@@ -294,6 +294,7 @@ bool pli_native_agent_join(struct pli_native_agent *a, const struct pli_impi_eng
                                       .silence_s = env.silence_s,
                                       .takes_any_address = env.takes_any_address,
                                       .tls_file = env.tls_file,
+                                      .may_tls = env.may_tls,
                                       .secret = env.token.secret,
                                       .n_secret = env.token.has_tls ? sizeof env.token.secret : 0,
                                       .ops = ops,

@@ -26,6 +26,7 @@ struct pli_impi_client {
     struct pli_impi_body body;
     unsigned char *label; // COLL commands, made at the start
     bool is_done;         // DONE is queued or sent
+    bool turns_to_tls;    // the server has chosen it, and the stream is plain as yet
     size_t n_label;
     unsigned char *out;
     size_t at_out, n_out, cap_out;
@@ -136,7 +137,8 @@ enum pli_impi_err pli_impi_client_create(const struct pli_impi_client_conf *conf
     c->key = conf->key;
     c->limit = conf->limit != 0 ? conf->limit : DEFAULT_LIMIT;
     c->mask = (conf->has_none ? 1u << PLI_IMPI_AUTH_NONE : 0) |
-              (conf->has_key ? 1u << PLI_IMPI_AUTH_KEY : 0);
+              (conf->has_key ? 1u << PLI_IMPI_AUTH_KEY : 0) |
+              (conf->has_key && conf->may_tls ? 1u << PLI_IMPI_AUTH_TLS : 0);
     unsigned char auth[PLI_IMPI_CMD_WORD];
     err = make_labels(c, conf->info);
     if (err == PLI_IMPI_OK) {
@@ -176,6 +178,10 @@ static enum pli_impi_err on_method(struct pli_impi_client *c)
         return fail(c, PLI_IMPI_ERR_AUTH, "it chose a method that was not offered");
     }
     c->skip = len;
+    c->turns_to_tls = which == PLI_IMPI_AUTH_TLS;
+    if (c->turns_to_tls && len > 0) {
+        return fail(c, PLI_IMPI_ERR_PROTO, "its choice of TLS makes no sense");
+    }
     if (which == PLI_IMPI_AUTH_KEY) {
         n = pli_impi_cmd_put_key(buf, c->key);
     }
@@ -377,6 +383,9 @@ enum pli_impi_err pli_impi_client_input(struct pli_impi_client *c, const unsigne
         if (c->state == PLI_IMPI_CLIENT_FAILED) {
             return PLI_IMPI_ERR_PROTO;
         }
+        if (c->turns_to_tls) { // somebody on the way has added it
+            return fail(c, PLI_IMPI_ERR_PROTO, "something came between its choice of TLS and TLS");
+        }
         err = take(c, p, len, &n);
         p += n;
         len -= n;
@@ -385,6 +394,13 @@ enum pli_impi_err pli_impi_client_input(struct pli_impi_client *c, const unsigne
         return fail(c, err, "out of memory");
     }
     return err;
+}
+
+bool pli_impi_client_turns_to_tls(struct pli_impi_client *c)
+{
+    bool does = c->turns_to_tls && c->state != PLI_IMPI_CLIENT_FAILED;
+    c->turns_to_tls = false;
+    return does;
 }
 
 enum pli_impi_err pli_impi_client_eof(struct pli_impi_client *c)

@@ -19,6 +19,7 @@ struct pli_impi_client_conf {
     const char *joins;      // join a world by a token; what this client is in words. NULL: not so
     bool takes_any_rank;    // where it joins: the server chooses the rank
     bool has_none, has_key; // authentication methods that are enabled
+    bool may_tls;           // the key may be proved by TLS in place of being sent
     uint64_t key;
     const struct pli_impi_client_info *info; // what to tell; read during create only
     size_t limit;                            // bytes of one collated label; 0: 256 MiB
@@ -43,6 +44,9 @@ void pli_impi_client_destroy(struct pli_impi_client *c);
 // Bytes from the server. Any error is final; the log has said why.
 enum pli_impi_err pli_impi_client_input(struct pli_impi_client *c, const unsigned char *p,
                                         size_t len);
+// The server has chosen TLS, and all that follows in both directions goes through it. True once:
+// the caller sees to it before it writes or reads more.
+bool pli_impi_client_turns_to_tls(struct pli_impi_client *c);
 // The server's stream has ended. An error unless startup is over.
 enum pli_impi_err pli_impi_client_eof(struct pli_impi_client *c);
 

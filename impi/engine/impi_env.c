@@ -2,6 +2,7 @@
 // Reads the environment variables of a client.
 #include "engine/impi_env.h"
 #include "engine/impi_sock.h"
+#include "engine/impi_tls.h"
 #include "wire/impi_cmd_wire.h"
 #include "wire/impi_label_wire.h"
 #include <errno.h>
@@ -187,6 +188,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
         return PLI_IMPI_OK;
     }
     enum pli_impi_err err = token != NULL ? read_token(log, token, out) : read_key(log, out);
+    out->may_tls = token == NULL && out->tls_file == NULL && pli_impi_tls_is_here();
     out->tls_file = is_off ? NULL : out->tls_file;
     if (err == PLI_IMPI_OK) {
         err = read_host(log, out);
@@ -227,7 +229,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
     return PLI_IMPI_OK;
 }
 
-enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log,
+enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log, bool may_tls,
                                         struct pli_impi_client_info *info)
 {
     if (getentropy(info->token, sizeof info->token) != 0) {
@@ -236,6 +238,7 @@ enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log,
     }
     info->features = PLI_IMPI_HAS_TOKEN | PLI_IMPI_HAS_LATER;
     info->features |= sizeof(long) == 8 ? PLI_IMPI_HAS_LONG8 : 0;
+    info->features |= may_tls ? PLI_IMPI_HAS_TLS : 0;
     return PLI_IMPI_OK;
 }
 

@@ -13,7 +13,8 @@
 //                      between them
 //   IMPI_ANY_ADDRESS   set: a host of the job need not call from the address it has told
 //   IMPI_TLS           file with a secret: all connections are TLS, and the others have it too;
-//                      off: none is
+//                      off: none is; unset: those to servers and clients that can do it, with the
+//                      key as the secret
 //   IMPI_TIMEOUT       seconds until the job must run; default 0, for ever
 //   IMPI_DATALEN, IMPI_ACKMARK, IMPI_HIWATER    what we offer in negotiation
 //   IMPI_COLL_XSIZE, IMPI_COLL_MAXLINEAR        thresholds, -1 for the protocol's default
@@ -33,6 +34,7 @@ enum { PLI_IMPI_ENV_WORD = 256 };
 struct pli_impi_env {
     const char *server; // NULL: no IMPI
     const char *tls_file;
+    bool may_tls;        // IMPI_TLS says nothing, and there is OpenSSL: TLS where others can
     bool has_token;      // the job is joined by a token: server, key and TLS are as it says
     bool takes_any_rank; // no rank is given
     struct pli_impi_token token;
@@ -58,7 +60,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
 // What is not of IMPI 0.0 and our clients can do: fill in features and token. ERR_SYS: no random
 // numbers are to be had.
 struct pli_impi_client_info;
-enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log,
+enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log, bool may_tls,
                                         struct pli_impi_client_info *info);
 
 // The address to advertise: `env->name`, or the one from which the server is reached.

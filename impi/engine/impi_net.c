@@ -225,7 +225,7 @@ enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
     if (err == PLI_IMPI_OK) {
         err = pli_impi_sock_listen(conf->bind, conf->port, &conf->log, &net->listen_fd, &net->port);
     }
-    if (err == PLI_IMPI_OK) {
+    if (err == PLI_IMPI_OK && !conf->may_tls) { // else it is not known how callers speak
         err = pli_impi_net_watch(net, net->listen_fd, KEY_LISTEN, 0, false);
     }
     if (err != PLI_IMPI_OK) {
@@ -278,6 +278,7 @@ void pli_impi_net_destroy(struct pli_impi_net *net)
     close_listener(net);
     close_fd(&net->epoll_fd);
     pli_impi_tls_destroy(net->tls);
+    pli_impi_tls_destroy(net->server_tls);
     free(net->where);
     free(net->link);
     free(net->dirty);
@@ -312,6 +313,23 @@ static enum pli_impi_err give_up(struct pli_impi_net *net)
     return pli_impi_net_fail(net, PLI_IMPI_ERR_TIMEOUT);
 }
 
+// All clients can do TLS: a secret that they alone know is made of the tokens that they told each
+// other.
+static enum pli_impi_err choose_tls(struct pli_impi_net *net)
+{
+    enum { NEEDS = PLI_IMPI_HAS_TLS | PLI_IMPI_HAS_TOKEN };
+    unsigned char secret[PLI_IMPI_TOKEN] = { 0 };
+    if (net->tls != NULL || (net->job->features & NEEDS) != NEEDS) {
+        return PLI_IMPI_OK;
+    }
+    for (uint32_t c = 0; c < net->job->n_client; c++) {
+        for (int i = 0; i < PLI_IMPI_TOKEN; i++) {
+            secret[i] ^= net->job->client[c].token[i];
+        }
+    }
+    return pli_impi_tls_create_from(secret, sizeof secret, &net->conf.log, &net->tls);
+}
+
 // The job is known: make the connections.
 static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_impi_job *job,
                                     uint32_t host)
@@ -338,7 +356,14 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
         return pli_impi_net_fail(net, err);
     }
     pli_impi_engine_on_write(net->engine, pli_impi_net_mesh_mark, net);
-    return pli_impi_net_mesh_begin(net);
+    err = choose_tls(net);
+    if (err != PLI_IMPI_OK) {
+        return pli_impi_net_fail(net, err);
+    }
+    if (net->conf.may_tls) {
+        err = pli_impi_net_watch(net, net->listen_fd, KEY_LISTEN, 0, false);
+    }
+    return err == PLI_IMPI_OK ? pli_impi_net_mesh_begin(net) : err;
 }
 
 static enum pli_impi_err dial_server(struct pli_impi_net *net)
@@ -376,7 +401,11 @@ enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *serve
     if (net->state != PLI_IMPI_NET_IDLE || host >= client->info->n_host) {
         return PLI_IMPI_ERR_ARG;
     }
-    enum pli_impi_err err = pli_impi_client_create(client, &net->client);
+    struct pli_impi_client_conf conf = *client;
+    net->server_tls =
+        net->conf.may_tls && client->has_key ? pli_impi_tls_create_key(client->key) : NULL;
+    conf.may_tls = net->server_tls != NULL;
+    enum pli_impi_err err = pli_impi_client_create(&conf, &net->client);
     net->where = strdup(server);
     net->server_ms = pli_impi_net_clock() + 1000 * (uint64_t)net->conf.server_s;
     if (err == PLI_IMPI_OK) {
@@ -430,7 +459,8 @@ static enum pli_impi_err server_failed(struct pli_impi_net *net, enum pli_impi_e
     int sys = errno;
     if (err == PLI_IMPI_ERR_AUTH && !has_joined(net)) {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
-                     "the server has another TLS secret, or speaks no TLS");
+                     net->is_key_proved ? "the server has another IMPI_AUTH_KEY: wrong key?"
+                                        : "the server has another TLS secret, or speaks no TLS");
     } else if (err == PLI_IMPI_ERR_AUTH) {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
                      "the server at %s refuses the token: it is of another world", net->where);
@@ -495,6 +525,11 @@ static enum pli_impi_err read_server(struct pli_impi_net *net)
     }
     if (err != PLI_IMPI_OK) { // nonsense while the job runs: do without it
         return server_gone(net, 0);
+    }
+    if (pli_impi_client_turns_to_tls(net->client)) {
+        net->is_key_proved = true;
+        err = pli_impi_stream_secure(&net->server, net->server_tls, true);
+        return err == PLI_IMPI_OK ? err : pli_impi_net_fail(net, err);
     }
     if (net->state == PLI_IMPI_NET_SERVER &&
         pli_impi_client_state(net->client) == PLI_IMPI_CLIENT_RUN) {

@@ -26,6 +26,7 @@ struct pli_impi_net_conf {
     void *arg;
     bool takes_any_address;      // a caller need not come from the address that its host has told
     const char *tls_file;        // secret for TLS on all connections; NULL: plain
+    bool may_tls;                // or, without one, TLS where the others can do it too
     const unsigned char *secret; // or the secret itself, n_secret bytes; read by create only
     size_t n_secret;
     struct pli_impi_log log;

@@ -51,7 +51,9 @@ struct pli_impi_net {
     enum pli_impi_net_state state;
     enum pli_impi_err err;
     int epoll_fd, listen_fd;
-    struct pli_impi_tls *tls; // NULL: plain
+    struct pli_impi_tls *tls;        // NULL: plain, or not known yet
+    struct pli_impi_tls *server_tls; // with the key, if the server can do it; NULL: without
+    bool is_key_proved;              // the server has chosen that
     struct pli_impi_stream server;
     uint16_t port;
     uint64_t deadline_ms;     // until RUN; 0: none

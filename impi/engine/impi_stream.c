@@ -18,6 +18,12 @@ enum pli_impi_err pli_impi_stream_open(struct pli_impi_stream *s, int fd, struct
     return err;
 }
 
+enum pli_impi_err pli_impi_stream_secure(struct pli_impi_stream *s, struct pli_impi_tls *tls,
+                                         bool is_caller)
+{
+    return pli_impi_tls_conn_create(tls, s->fd, is_caller, &s->tls);
+}
+
 void pli_impi_stream_close(struct pli_impi_stream *s)
 {
     int saved = errno;

@@ -19,6 +19,9 @@ struct pli_impi_stream {
 // Takes `fd` over, also when it fails. `tls` NULL: plain. ERR_NOMEM.
 enum pli_impi_err pli_impi_stream_open(struct pli_impi_stream *s, int fd, struct pli_impi_tls *tls,
                                        bool is_caller);
+// Go on with TLS. ERR_NOMEM.
+enum pli_impi_err pli_impi_stream_secure(struct pli_impi_stream *s, struct pli_impi_tls *tls,
+                                         bool is_caller);
 void pli_impi_stream_close(struct pli_impi_stream *s);
 
 // As pli_impi_sock_read and _write, and ERR_AUTH as pli_impi_tls_conn_read.

@@ -2,6 +2,7 @@
 // OpenSSL behind a few functions. Its names are looked up at run time; what is declared here is its
 // stable interface of version 3.
 #include "engine/impi_tls.h"
+#include "wire/impi_byte.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -247,6 +248,27 @@ enum pli_impi_err pli_impi_tls_create_from(const unsigned char *secret, size_t l
     memcpy(t->secret, secret, len);
     t->len = (unsigned)len;
     return set_up(t, log, out);
+}
+
+static const struct pli_impi_log no_log;
+
+struct pli_impi_tls *pli_impi_tls_create_key(uint64_t key)
+{
+    struct {
+        char purpose[16];
+        unsigned char key[8];
+    } secret = { .purpose = "impi server key" };
+    struct pli_impi_tls *t = NULL;
+    pli_impi_byte_put64(secret.key, key);
+    return pli_impi_tls_create_from((const unsigned char *)&secret, sizeof secret, &no_log, &t) ==
+                   PLI_IMPI_OK
+               ? t
+               : NULL;
+}
+
+bool pli_impi_tls_is_here(void)
+{
+    return load(&no_log) == PLI_IMPI_OK;
 }
 
 void pli_impi_tls_destroy(struct pli_impi_tls *t)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "engine/impi_log.h"
 #include "wire/impi_err.h"
 
@@ -21,6 +22,11 @@ enum pli_impi_err pli_impi_tls_create(const char *file, const struct pli_impi_lo
 enum pli_impi_err pli_impi_tls_create_from(const unsigned char *secret, size_t len,
                                            const struct pli_impi_log *log,
                                            struct pli_impi_tls **out);
+// The secret is the key of the protocol. Who listens cannot read what is said, not even with the
+// key; a short one can be found by trial, and then he could take part. NULL: there is no OpenSSL 3
+// here; nothing is said of it.
+struct pli_impi_tls *pli_impi_tls_create_key(uint64_t key);
+bool pli_impi_tls_is_here(void); // whether there is OpenSSL 3
 void pli_impi_tls_destroy(struct pli_impi_tls *t);
 
 // A connection over the non-blocking socket `fd`, which stays the caller's. `is_caller`: the side

@@ -193,6 +193,11 @@ enum pli_impi_err pli_srv_conf_tls(struct pli_srv_conf *conf)
                                               &conf->tls);
     }
     const char *file = conf->tls_file != NULL ? conf->tls_file : getenv("IMPI_TLS");
+    for (int i = 0; file == NULL && i < conf->n_method; i++) {
+        if (conf->method[i] == PLI_IMPI_AUTH_KEY) {
+            conf->key_tls = pli_impi_tls_create_key(conf->key);
+        }
+    }
     return file == NULL || strcmp(file, "off") == 0 ? PLI_IMPI_OK
                                                     : pli_impi_tls_create(file, &log, &conf->tls);
 }

@@ -25,9 +25,10 @@ struct pli_srv_conf {
     const char *bind;    // address to listen on; NULL: all
     const char *address; // address to print; NULL: found out
     const char *keyfile, *tls_file;
-    struct pli_impi_tls *tls; // NULL: plain
-    const char *auth;         // the list as it was given; NULL: not given
-    int method[32];           // in order of preference
+    struct pli_impi_tls *tls;     // NULL: plain
+    struct pli_impi_tls *key_tls; // for clients that can prove the key by TLS; NULL: none may
+    const char *auth;             // the list as it was given; NULL: not given
+    int method[32];               // in order of preference
     int n_method;
     uint64_t key;
 };
@@ -36,7 +37,8 @@ struct pli_srv_conf {
 // its secret. ERR_AUTH: none is enabled.
 enum pli_impi_err pli_srv_conf_auth(struct pli_srv_conf *conf);
 
-// Set TLS up if it is asked for. ERR_AUTH: the secret is no good. ERR_SYS: there is no OpenSSL.
+// Set TLS up if it is asked for, and for clients that can do it if nothing is said. ERR_AUTH: the
+// secret is no good. ERR_SYS: there is no OpenSSL.
 enum pli_impi_err pli_srv_conf_tls(struct pli_srv_conf *conf);
 
 #endif

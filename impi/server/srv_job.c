@@ -271,11 +271,14 @@ void pli_srv_job_on_auth(struct pli_srv_job *job, struct pli_srv_peer *peer, uin
             continue;
         }
         unsigned char buf[PLI_IMPI_CMD_METHOD];
-        put_out(peer, buf, pli_impi_cmd_put_method(buf, (uint32_t)m, 0));
+        bool is_tls = m == PLI_IMPI_AUTH_KEY && job->conf->key_tls != NULL &&
+                      (mask >> PLI_IMPI_AUTH_TLS & 1) != 0;
+        put_out(peer, buf,
+                pli_impi_cmd_put_method(buf, is_tls ? PLI_IMPI_AUTH_TLS : (uint32_t)m, 0));
         if (m == PLI_IMPI_AUTH_NONE) {
             pli_srv_log(PLI_SRV_WARN, "%s: admitted without authentication", peer->name);
         }
-        pli_srv_job_peer_go(peer, m == PLI_IMPI_AUTH_KEY ? P_KEY : P_RANK);
+        pli_srv_job_peer_go(peer, is_tls ? P_TLS : m == PLI_IMPI_AUTH_KEY ? P_KEY : P_RANK);
         return;
     }
     char what[80];
@@ -290,6 +293,16 @@ void pli_srv_job_on_key(struct pli_srv_job *job, struct pli_srv_peer *peer, uint
         pli_srv_job_on_violation(job, peer, "has the wrong key");
         return;
     }
+    pli_srv_job_peer_go(peer, P_RANK);
+}
+
+bool pli_srv_job_turns_to_tls(const struct pli_srv_peer *peer)
+{
+    return peer->state == P_TLS;
+}
+
+void pli_srv_job_is_tls(struct pli_srv_peer *peer)
+{
     pli_srv_job_peer_go(peer, P_RANK);
 }
 

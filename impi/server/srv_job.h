@@ -44,6 +44,10 @@ size_t pli_srv_job_output(const struct pli_srv_job *job, struct pli_srv_peer *pe
                           const unsigned char **out);
 void pli_srv_job_wrote(struct pli_srv_peer *peer, size_t len);
 
+// Whether the stream goes on with TLS under the key, once all output is written; and that it does.
+bool pli_srv_job_turns_to_tls(const struct pli_srv_peer *peer);
+void pli_srv_job_is_tls(struct pli_srv_peer *peer);
+
 // Apply deadlines. Returns the milliseconds until the next one, or -1.
 int pli_srv_job_tick(struct pli_srv_job *job, uint64_t now_ms);
 

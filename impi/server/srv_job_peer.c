@@ -10,8 +10,9 @@
 
 static const bool may_go[N_PEER_STATE][N_PEER_STATE] = {
     // [from][to]
-    [P_AUTH] = { [P_KEY] = true, [P_RANK] = true, [P_CLOSED] = true },
+    [P_AUTH] = { [P_KEY] = true, [P_TLS] = true, [P_RANK] = true, [P_CLOSED] = true },
     [P_KEY] = { [P_RANK] = true, [P_CLOSED] = true },
+    [P_TLS] = { [P_RANK] = true, [P_CLOSED] = true },
     [P_RANK] = { [P_LABELS] = true, [P_CLOSED] = true },
     [P_LABELS] = { [P_RUN] = true, [P_CLOSED] = true },
     [P_RUN] = { [P_CLOSED] = true },
@@ -19,7 +20,7 @@ static const bool may_go[N_PEER_STATE][N_PEER_STATE] = {
 
 void pli_srv_job_peer_go(struct pli_srv_peer *peer, enum peer_state to)
 {
-    static const char *const name[N_PEER_STATE] = { "authentication", "key", "rank",
+    static const char *const name[N_PEER_STATE] = { "authentication", "key", "TLS",   "rank",
                                                     "labels",         "run", "closed" };
     if (!may_go[peer->state][to]) {
         pli_srv_log(PLI_SRV_ERROR, "%s: cannot go from %s to %s", pli_srv_job_peer_name(peer),
@@ -248,6 +249,10 @@ void pli_srv_job_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer,
     peer->heard_ms = job->now_ms;
     while (len > 0 && peer->state != P_CLOSED) {
         size_t n;
+        if (peer->state == P_TLS) { // it would be taken for what came by TLS
+            pli_srv_job_on_violation(job, peer, "sent something before TLS");
+            return;
+        }
         if (peer->skip > 0) {
             n = len < peer->skip ? len : peer->skip;
             peer->skip -= (uint32_t)n;

@@ -11,6 +11,7 @@
 enum peer_state {
     P_AUTH,   // AUTH is awaited
     P_KEY,    // the key is awaited
+    P_TLS,    // its stream is to turn to TLS, which proves the key; nothing may come before
     P_RANK,   // IMPI is awaited
     P_LABELS, // joined; COLL and DONE
     P_RUN,    // DONE was said; FINI is awaited

@@ -112,11 +112,11 @@ static void drop_client(struct loop *l, struct conn *c, const char *why)
     c->is_shut = true;
 }
 
-static const char *reason(enum pli_impi_err err)
+static const char *reason(enum pli_impi_err err, bool is_by_key)
 {
     switch (err) {
     case PLI_IMPI_ERR_AUTH:
-        return "another TLS secret, or no TLS";
+        return is_by_key ? "the wrong key" : "another TLS secret, or no TLS";
     case PLI_IMPI_ERR_PEER:
         return NULL;
     default:
@@ -133,7 +133,7 @@ static void read_conn(struct loop *l, struct conn *c)
         if (err == PLI_IMPI_OK) {
             pli_srv_job_input(l->job, c->peer, l->buf, n);
         } else if (err != PLI_IMPI_AGAIN) {
-            drop_client(l, c, reason(err));
+            drop_client(l, c, reason(err, l->conf->tls == NULL));
         }
     } while (!c->is_shut && pli_impi_stream_has_more(&c->s));
 }
@@ -151,8 +151,15 @@ static void write_conn(struct loop *l, struct conn *c)
         } else if (err == PLI_IMPI_AGAIN) {
             return;
         } else {
-            drop_client(l, c, reason(err));
+            drop_client(l, c, reason(err, l->conf->tls == NULL));
         }
+    }
+    if (!c->is_shut && pli_srv_job_turns_to_tls(c->peer)) {
+        if (pli_impi_stream_secure(&c->s, l->conf->key_tls, false) != PLI_IMPI_OK) {
+            drop_client(l, c, "no memory for TLS");
+            return;
+        }
+        pli_srv_job_is_tls(c->peer);
     }
 }
 

@@ -94,5 +94,6 @@ int main(int argc, char **argv)
     }
     int code = (int)pli_srv_loop_run(&conf, fd);
     pli_impi_tls_destroy(conf.tls);
+    pli_impi_tls_destroy(conf.key_tls);
     return code;
 }

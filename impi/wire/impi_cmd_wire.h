@@ -35,6 +35,9 @@ enum pli_impi_auth { // a method; bit 1 << method in a mask
     PLI_IMPI_AUTH_NONE = 0,
     PLI_IMPI_AUTH_KEY = 1,
     PLI_IMPI_N_AUTH = 2,
+    // No part of IMPI 0.0, and far from what it may add: the key is not sent but proved, by TLS
+    // from the server's choice on. Offered beside KEY; others do not know it and choose KEY.
+    PLI_IMPI_AUTH_TLS = 16,
 };
 
 enum { // lengths on the wire, in bytes

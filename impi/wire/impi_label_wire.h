@@ -37,6 +37,7 @@ enum pli_impi_feature { // of X_PLIANT
     PLI_IMPI_HAS_LONG8 = 2, // a long has 8 bytes and not the 4 of external32
     // 4 was HAS_LATER with other tags
     PLI_IMPI_HAS_LATER = 8, // nonblocking and neighborhood collectives, groups without the parent
+    PLI_IMPI_HAS_TLS = 16,  // hosts connect by TLS, with the tokens of all clients as the secret
 };
 
 enum {

@@ -5,6 +5,7 @@
 // usage: node SERVER RANK MODE [name=value...]; prints one line of results, exit 0: all was right
 #include "engine/impi_env.h"
 #include "engine/impi_net.h"
+#include "engine/impi_tls.h"
 #include "t.h"
 #include "wire/impi_label_wire.h"
 #include <arpa/inet.h>
@@ -307,13 +308,18 @@ int main(int argc, char **argv)
     ops.sent = sent;
     ops.matched = matched;
     ops.cancel_asked = cancel_asked;
+    const char *tls = getenv("IMPI_TLS");
+    bool is_off = tls != NULL && strcmp(tls, "off") == 0;
+    bool may_tls = tls == NULL && get("plain") == 0 && pli_impi_tls_is_here();
+    tls = is_off ? NULL : tls;
     struct pli_impi_net_conf conf = { .bind = bind_to,
                                       .port = (uint16_t)get("port"),
                                       .timeout_s = get("timeout"),
                                       .server_s = get("wait"),
                                       .silence_s = get("silence"),
                                       .takes_any_address = getenv("IMPI_ANY_ADDRESS") != NULL,
-                                      .tls_file = getenv("IMPI_TLS"),
+                                      .tls_file = tls,
+                                      .may_tls = may_tls,
                                       .ops = &ops,
                                       .arg = &n,
                                       .log = { say, NULL } };
@@ -351,7 +357,7 @@ int main(int argc, char **argv)
                                            .info = &info,
                                            .log = { say, NULL } };
     if (get("plain") == 0) {
-        T_EQ(PLI_IMPI_OK, pli_impi_env_features(&client.log, &info));
+        T_EQ(PLI_IMPI_OK, pli_impi_env_features(&client.log, may_tls, &info));
     }
     int rc = run(&n, argv[1], &client);
     pli_impi_net_destroy(n.net);

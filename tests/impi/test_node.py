@@ -4,6 +4,7 @@
 
 Nodes among themselves, and a node with a fake host that keeps the protocol or breaks it.
 """
+import ctypes
 import os
 import socket
 import struct
@@ -51,6 +52,14 @@ class Node:
             if self.proc.poll() is None:
                 self.proc.kill()
                 sys.stderr.write(self.proc.communicate()[1])
+
+
+def has_tls():
+    """Whether there is OpenSSL 3: then our clients use TLS among themselves unless IMPI_TLS says otherwise."""
+    try:
+        return bool(ctypes.CDLL("libssl.so.3"))
+    except OSError:
+        return False
 
 
 def exchange(n, *args, each=lambda r: (), env=None, bind="127.0.0.1", msgs=20, procs=1):
@@ -383,19 +392,21 @@ def case_strangers():
 
 
 def case_seats():
-    """Who knows a host's port and not what the clients told each other does not get a host's seat; where clients have
-    nothing to tell, who comes from another address does not."""
-    for how, said in (("plain=0", "a stranger"), ("plain=1", "another address")):
+    """Who knows a host's port and not what the clients told each other does not get a host's seat, by TLS or without; where
+    clients have nothing to tell, who comes from another address does not."""
+    none, off = {"IMPI_AUTH_NONE": ""}, {"IMPI_AUTH_NONE": "", "IMPI_TLS": "off"}
+    for how, said, env in (("plain=0", "speaks no TLS" if has_tls() else "a stranger", none), ("plain=0", "a stranger", off),
+                           ("plain=1", "another address", none)):
         with socket.create_server(("127.0.0.1", 0)) as s:
             port = s.getsockname()[1]
         with Server(2) as s:
-            with Node(s.address, 0, "exchange", f"port={port}", how, said=said):
+            with Node(s.address, 0, "exchange", f"port={port}", how, said=said, env=env):
                 s.said("client 0")  # then it listens
                 strangers = [Fake.over(socket.create_connection(("127.0.0.1", port), 15, ("127.0.0.2", 0)))
                              for _ in range(2)]
                 strangers[0].hello(1)
                 strangers[1].send(b"\0\0\0\1" + b"x" * 16)
-                with Node(s.address, 1, "exchange", how):
+                with Node(s.address, 1, "exchange", how, env=env):
                     strangers[1].get_eof()
                 strangers[0].get_eof()
 

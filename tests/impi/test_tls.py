@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests of TLS between nodes and to the server: test_tls.py SERVER NODE [CASE...]"""
-import ctypes
 import os
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
@@ -14,7 +14,7 @@ import test_node
 import test_server
 from fake import check, run_cases
 from relay import Relay
-from test_node import Node, exchange
+from test_node import Node, exchange, has_tls
 from test_server import OK, Server
 
 
@@ -26,8 +26,11 @@ def secret(folder, name, text="0123456789abcdef" * 4, mode=0o600):
     return path
 
 
-def env(path):
-    return {"IMPI_AUTH_KEY": "42", **({} if path is None else {"IMPI_TLS": path})}
+KEY = 4242424242424242
+
+
+def env(path, key=KEY):
+    return {"IMPI_AUTH_KEY": str(key), **({} if path is None else {"IMPI_TLS": path})}
 
 
 def case_exchange(folder):
@@ -64,15 +67,62 @@ def case_strangers(folder):
 
 
 def case_hidden(folder):
-    """Nothing of the protocol is seen on the way: not the key, not the labels."""
-    for path, is_seen in ((None, True), (secret(folder, "a"), False)):
+    """Nothing of the protocol is seen on the way: not the key, not the labels. Without a secret it is the key that hides all
+    but the choice of TLS."""
+    for path, begin, rest in (("off", True, True), (None, True, False), (secret(folder, "a"), False, False)):
         with Server(1, env=env(path)) as s:
             relay = Relay(s.address)
             with Node(relay.address, 0, "exchange", env=env(path)):
                 pass
             relay.close()
         seen = b"".join(relay.seen)
-        check(is_seen, b"COLL" in seen or b"AUTH" in seen, "words of the protocol on the way")
+        check(begin, b"AUTH" in seen, "AUTH on the way")
+        check(rest, b"COLL" in seen, "labels on the way")
+        check(rest, struct.pack(">Q", KEY) in seen, "the key on the way")
+
+
+def case_key(_folder):
+    """TLS without a word of the user: between our server and our clients, with the key as the secret."""
+    exchange(3, "maxlen=100000", env=env(None), procs=2)
+    with Server(2, env=env(None)) as s:  # one does without: then the hosts do too
+        with Node(s.address, 0, "exchange", env=env(None)), Node(s.address, 1, "exchange", env=env("off")):
+            pass
+    with Server(2, env=env("off")) as s:
+        with Node(s.address, 0, "exchange", env=env(None)), Node(s.address, 1, "exchange", env=env(None)):
+            pass
+    with Server(1, env=env(None), code=OK) as s:
+        with Node(s.address, 0, "echo", code=1, said="wrong key", env=env(None, KEY + 1)):
+            pass
+        s.said("the wrong key")
+        with Node(s.address, 0, "exchange", env=env(None)):
+            pass
+
+
+def all_of(sock):
+    """What comes until the other side has closed; it may have sent an alert of TLS."""
+    data = b""
+    try:
+        while more := sock.recv(4096):
+            data += more
+    except ConnectionResetError:
+        pass
+    return data
+
+
+def case_first_tls(_folder):
+    """Who lets the server choose TLS and goes on without it has proved nothing and is not seated."""
+    impi = struct.pack(">Iii", 0x494D5049, 4, 0)
+    with Server(1, env=env(None), code=OK) as s:
+        for is_at_once in (True, False):
+            c = s.client()
+            c.send(struct.pack(">IiI", 0x41555448, 4, 1 << 16 | 2) + (impi if is_at_once else b""))
+            check((16, 0), struct.unpack(">Ii", c.get(8)), "method")
+            if not is_at_once:
+                c.send(impi)
+            check(False, b"IMPI" in all_of(c.sock), "an answer to the rank")
+            s.said("sent something before TLS" if is_at_once else "the wrong key")
+        with Node(s.address, 0, "exchange", env=env(None)):
+            pass
 
 
 def case_cut(folder):
@@ -151,10 +201,8 @@ def in_folder(case):
 
 def main():
     test_server.SERVER, test_node.NODE = sys.argv[1:3]
-    try:
-        ctypes.CDLL("libssl.so.3")
-    except OSError as e:
-        print(f"skipped: TLS needs OpenSSL 3: {e}")
+    if not has_tls():
+        print("skipped: TLS needs OpenSSL 3")
         sys.exit(77)
     run_cases(globals(), sys.argv[3:], in_folder)
 

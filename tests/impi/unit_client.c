@@ -167,6 +167,36 @@ static void test_refuse(void)
     }
 }
 
+// The server chooses TLS: nothing but TLS may follow its choice, and the key is not sent.
+static void test_tls(void)
+{
+    static struct t_client me;
+    static const char *const bad[] = { "00000010 00000000 49", "00000010 00000001 49",
+                                       "00000010 00000000 494d5049 00000004 00000001" };
+    t_client(&one, 0, &me);
+    struct pli_impi_client_conf conf = {
+        .has_key = true, .may_tls = true, .key = 5, .info = &me.info, .log = { keep, NULL }
+    };
+    for (size_t i = 0; i <= sizeof bad / sizeof *bad; i++) {
+        struct pli_impi_client *c = NULL;
+        T_EQ(PLI_IMPI_OK, pli_impi_client_create(&conf, &c));
+        wrote(c, "41555448 00000004 00010002");
+        T_TRUE(!pli_impi_client_turns_to_tls(c));
+        if (i < sizeof bad / sizeof *bad) {
+            T_EQ(PLI_IMPI_ERR_PROTO, feed(c, bad[i], 4096));
+            said("TLS");
+            T_TRUE(!pli_impi_client_turns_to_tls(c));
+        } else {
+            T_EQ(PLI_IMPI_OK, feed(c, "00000010 00000000", 1));
+            T_TRUE(pli_impi_client_turns_to_tls(c) && !pli_impi_client_turns_to_tls(c));
+            wrote(c, "494d5049 00000004 00000000");
+            T_EQ(PLI_IMPI_OK, feed(c, "494d5049 00000004 00000001", 5));
+            T_EQ(PLI_IMPI_CLIENT_LABELS, pli_impi_client_state(c));
+        }
+        pli_impi_client_destroy(c);
+    }
+}
+
 static void test_conf(void)
 {
     static struct t_client me;
@@ -191,6 +221,7 @@ int main(void)
     test_good(1);
     test_good(7);
     test_refuse();
+    test_tls();
     test_conf();
     return 0;
 }

@@ -167,6 +167,11 @@ def protection():
     for level in ("auth", "encrypt"):
         r = Run("-n", 5, PROBE, "ring", env={**TCP, "PLIANT_NET_PROTECT": level})
         check(r.rc == 0 and r.err == "" and r.out.count("ok") == 5, r)
+    with tempfile.TemporaryDirectory() as folder:  # a host without OpenSSL: what is found in its place cannot be loaded
+        with open(os.path.join(folder, "libcrypto.so.3"), "wb"):
+            pass
+        r = Run("-n", 2, PROBE, "ring", env={**TCP, "PLIANT_NET_PROTECT": "encrypt", "LD_LIBRARY_PATH": folder})
+        check(r.rc != 0 and "PLIANT_NET_PROTECT=encrypt needs OpenSSL 3" in r.words and "ok" not in r.out, r)
 
 
 for test in [globals()[w] for w in sys.argv[1:]] or (strangers, patience, lost, slow, leave, crossing, many, wrong_settings, protection):
