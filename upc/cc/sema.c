@@ -136,6 +136,11 @@ struct node *pli_sema_index(struct parser *p, struct node *a, struct node *i, si
                                             sizeof *p->seen_index);
         p->seen_index[p->n_seen++] = n;
     }
+    if (p->n_for > 0 && p->unevaluated == 0 && n->upc && !is_strict(p, n->type)) {
+        p->run_index = pli_unit_arena_grow(&p->u->arena, p->run_index, p->n_run, &p->cap_run,
+                                           sizeof *p->run_index);
+        p->run_index[p->n_run++] = n;
+    }
     return n;
 }
 
