@@ -40,7 +40,8 @@ RATIOS = (("triad_ratio", "triad_GBs", "openmp_triad_GBs"),
           ("triad_pointers_ratio", "triad_pointers_GBs", "openmp_triad_GBs"),
           ("barrier_ratio", "upc_barrier_ns", "MPI_Barrier_ns"),
           ("cast_ratio", "cast_ns", "private_ns"),
-          ("stencil_ratio", "stencil_ns", "stencil_c_ns"))
+          ("stencil_ratio", "stencil_ns", "stencil_c_ns"),
+          ("stencil_plain_ratio", "stencil_plain_ns", "stencil_c_ns"))
 
 
 def values_of(text):
@@ -86,7 +87,6 @@ class Bench:
             compiler = compiler if compiler == "cc" else self.tool(compiler)
             shell([compiler, "-O2", *flags, os.path.join(HERE, "upc_programs.c"), "-o", self.path("apps_" + kind)])
         shell([self.tool("upcc"), "-O2", os.path.join(HERE, "upc_far.upc"), "-o", self.path("far")])
-        shell([self.tool("mpicc"), "-O2", "-I", HERE, os.path.join(HERE, "rawtcp.c"), "-o", self.path("rawtcp")])
 
     def launch(self, program, args, n, size, funneled):
         """The command for n threads in groups of size."""
@@ -174,9 +174,9 @@ class Bench:
             if "WRONG" in text:
                 sys.exit(f"upc.py: {text}")
             run = values_of(text)
-            raw = shell([self.tool("mpiexec"), "-n", "2", self.path("rawtcp"), "8"])
-            run["tcp_round_trip_us"] = 2 * float(re.search(r"^raw_lat .* ([\d.]+) us$", raw, re.M).group(1))
-            runs.append({**run, "get_ratio": run["get_8_us"] / run["tcp_round_trip_us"],
+            busy = max(run["get_computing_us"], run["get_looking_us"])
+            runs.append({**run, "get_ratio": run["get_us"] / run["tcp_round_trip_us"],
+                         "get_busy_ratio": busy / run["get_us"],
                          "collected_ratio": run["update_us"] / run["update_collected_us"]})
         out = medians(runs)
         print(f"far: {out}", flush=True)

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gets, puts and atomic operations of thread 0 at the memory of thread 1, which waits in a barrier; and random updates by both.
+// Single gets while thread 1 waits, computes, or looks at its own memory, beside round trips of the two threads over a bare TCP
+// socket: all in turns, each the median of single ones, so that other work of the machine counts little.
 // Prints lines "name microseconds"; for messages, and for UCX itself:
 //   upcc -O2 upc_far.upc -o far
 //   PLIANT_UPC_FAR=1 PLIANT_NET=ucx UCX_TLS=tcp,self PLIANT_UCX_RMA=never upcrun -n 2 ./far ROUNDS
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 #include <upc_relaxed.h>
 #include <upc_atomic.h>
 
@@ -65,6 +73,138 @@ static void adds(upc_atomicdomain_t *d, long n)
     }
     upc_fence;
     report("add_stream_us", begin, n);
+}
+
+enum { TURNS = 20, MOST = 100000 };
+enum how { WAITING, COMPUTING, LOOKING, RAW, KINDS };
+static const char *const names[KINDS] = { "get_us", "get_computing_us", "get_looking_us",
+                                          "tcp_round_trip_us" };
+static double times[KINDS][MOST];
+shared strict int port;
+shared [] int *over; // at thread 1
+shared [] int *shared over_of;
+
+static double precise_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void must(int is_good, const char *what)
+{
+    if (!is_good) {
+        perror(what);
+        upc_global_exit(1);
+    }
+}
+
+// A connection of threads 0 and 1 over the loopback, which both look at without sleeping.
+static int meet(void)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t len = sizeof a;
+    int s = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+    must(s >= 0, "socket");
+    if (MYTHREAD == 0) {
+        must(bind(s, (struct sockaddr *)&a, sizeof a) == 0 && listen(s, 1) == 0 &&
+                 getsockname(s, (struct sockaddr *)&a, &len) == 0,
+             "listen");
+        port = a.sin_port;
+    }
+    upc_barrier;
+    if (MYTHREAD == 0) {
+        int listener = s;
+        s = accept(listener, NULL, NULL);
+        must(s >= 0, "accept");
+        close(listener);
+    } else {
+        a.sin_port = (in_port_t)port;
+        must(connect(s, (struct sockaddr *)&a, sizeof a) == 0, "connect");
+    }
+    must(setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0, "TCP_NODELAY");
+    return s;
+}
+
+static void pass(int s, int is_send)
+{
+    long x = 1;
+    ssize_t n;
+    do {
+        n = is_send ? send(s, &x, sizeof x, MSG_NOSIGNAL) : recv(s, &x, sizeof x, MSG_DONTWAIT);
+    } while (n < 0);
+    must(n == sizeof x, "bare TCP");
+}
+
+// What thread 1 does while thread 0 gets.
+static void own(enum how how, int s, long n)
+{
+    volatile int *seen = (volatile int *)over;
+    volatile double sum = 0;
+    for (long i = 0; how == RAW && i < n; i++) {
+        pass(s, 0);
+        pass(s, 1);
+    }
+    while (how == LOOKING && *seen == 0) {
+    }
+    for (int k = 0; how == COMPUTING && *seen == 0; k++) {
+        for (int i = 0; i < 100000; i++) {
+            sum += 1.0 / (1 + i);
+        }
+    }
+}
+
+static void single(enum how how, int s, double *to, long n)
+{
+    for (long i = 0; i < n; i++) {
+        double begin = precise_us();
+        if (how == RAW) {
+            pass(s, 1);
+            pass(s, 0);
+        } else {
+            long x = word[8];
+            __asm__ volatile("" : : "r"(x));
+        }
+        to[i] = precise_us() - begin;
+    }
+}
+
+static void beside_tcp(long n)
+{
+    long each = n / TURNS + 1, got = each * TURNS;
+    int s = meet();
+    must(got <= MOST, "rounds");
+    if (MYTHREAD == 1) {
+        over = (shared [] int *)upc_alloc(sizeof(int));
+        over_of = over;
+    }
+    upc_barrier;
+    over = over_of;
+    for (int t = 0; t < TURNS; t++) {
+        for (int k = 0; k < KINDS; k++) {
+            *over = 0;
+            upc_barrier;
+            if (MYTHREAD == 0) {
+                single(k, s, &times[k][t * each], each);
+                *over = 1;
+                upc_fence;
+            } else {
+                own(k, s, each);
+            }
+            upc_barrier;
+        }
+    }
+    for (int k = 0; k < KINDS && MYTHREAD == 0; k++) {
+        qsort(times[k], (size_t)got, sizeof times[k][0], by_value);
+        printf("%s %.3f\n", names[k], times[k][got / 2]);
+    }
+    close(s);
 }
 
 // Random updates of both threads' elements, one by one, and collected: each thread keeps a buffer for
@@ -173,6 +313,7 @@ int main(int argc, char **argv)
         printf("WRONG: %ld\n", word[8]);
     }
     if (THREADS == 2) {
+        beside_tcp(n);
         updates(n);
     }
     upc_all_atomicdomain_free(d);

@@ -132,6 +132,21 @@ ok void-run ./void
 ok void-pedantic "$upcc" -pedantic void.c -o void
 has void-pedantic-text err 'void.c:1:.*warning: pointer of type .void \*. used in arithmetic'
 no void-errors 1 "$upcc" -pedantic-errors void.c -o void
+# A loop that is translated several times is complained about once.
+cat >once.upc <<'X'
+shared [8] int x[80 * THREADS];
+int main(void)
+{
+    for (int i = 1; i < 80; i++) {
+        int unused;
+        x[i] = x[i - 1];
+    }
+    return 0;
+}
+X
+ok once "$upcc" -Wall -Wextra -Wshadow -c once.upc
+ok once-count test "$(grep -c 'warning: ' err)" = 1
+has once-text err 'once.upc:5:13: warning: unused variable'
 no no-input 2 "$upcc"
 no unknown-option 2 "$upcc" -frobnicate-no -qqq a.upc
 no missing-argument 2 "$upcc" -o

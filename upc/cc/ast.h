@@ -76,8 +76,9 @@ struct sym {
     enum storage storage;
     int depth; // 0: file scope
     bool is_system, is_tls, is_param, is_defined, is_initialised, is_emitted;
-    bool is_addressed; // its address is taken: it may change through a pointer
-    int64_t value;     // SYM_ENUMCONST
+    bool is_symbol_named; // a shared array whose symbol has another declaration [pli_upc_of]
+    bool is_addressed;    // its address is taken: it may change through a pointer
+    int64_t value;        // SYM_ENUMCONST
     size_t tok;
     size_t mod_at; // where it was last written, or its address taken
 };
@@ -141,7 +142,10 @@ struct forall {
         bool is_copied; // a row that is far is fetched at once: nothing in the body can change it
     } near[16];
     int n_near;
+    struct node *runs[32]; // those of index[] that the plain loop itself makes private memory
+    int n_run;
     bool is_stride; // a plain "for" with steps of THREADS
+    bool is_run;    // a plain "for" that counts by one: index[] follow each other within blocks
     bool is_opaque; // the body calls or writes through pointers
 };
 

@@ -4,6 +4,7 @@
 #include "emit_forall.h"
 
 #include "emit.h"
+#include "emit_access.h"
 #include "emit_expr.h"
 #include "layout.h"
 #include "lex.h"
@@ -130,6 +131,45 @@ static void put_conditions(struct emitter *e, const struct forall *f, int id)
     pli_emit_puts(e, has_pointer ? " && PLI_UPC_TRUST" : "");
 }
 
+static struct type *row_of(struct emitter *e, const struct sym *s)
+{
+    return pli_type_strip(e->u, s->type->base, Q_UPC);
+}
+
+// Has it a symbol of its own name, which tells it from other arrays [pli_upc_of]?
+static bool has_symbol(const struct sym *s)
+{
+    return s->type->kind == TY_ARRAY && s->depth == 0 && s->storage != ST_STATIC;
+}
+
+// A second declaration of the array's symbol, in front of the function.
+static void declare_symbol(struct emitter *e, struct sym *s)
+{
+    if (has_symbol(s) && !s->is_symbol_named) {
+        pli_unit_arena_text_printf(&e->hoist, " extern char __pli_symbol_%s[] __asm__(\"%s\");",
+                                   s->name->text, s->name->text);
+        s->is_symbol_named = true;
+    }
+}
+
+// "= " where an array, or what a pointer leads to, is in private memory: all of it, or this thread's
+// part
+static void put_part(struct emitter *e, const struct sym *s, bool is_whole)
+{
+    if (has_symbol(s)) {
+        pli_emit_printf(e, " = pli_upc_of(__pli_symbol_%s, ", s->name->text);
+    } else {
+        pli_emit_puts(e, " = (");
+    }
+    if (is_whole) {
+        pli_emit_printf(e, "(pli_upc_near)(%s));", s->name->text);
+        return;
+    }
+    pli_emit_printf(e, "pli_upc_here(%s, sizeof(", s->name->text);
+    pli_emit_type(e, pli_type_ultimate(row_of(e, s)));
+    pli_emit_puts(e, ")));");
+}
+
 // Private pointers to every array that the loop reaches so: to this thread's part, or to all of it.
 static void map_arrays(struct emitter *e, struct forall *f, int id)
 {
@@ -140,29 +180,18 @@ static void map_arrays(struct emitter *e, struct forall *f, int id)
         if (k == i) {
             char name[40];
             snprintf(name, sizeof name, "__pli_part%d_%d", id, k);
-            struct type *row = pli_type_strip(e->u, s->type->base, Q_UPC);
-            struct type *ptr = pli_type_ptr(e->u, row);
+            struct type *ptr = pli_type_ptr(e->u, row_of(e, s));
             ptr->quals = Q_CONST;
+            declare_symbol(e, s);
             pli_emit_puts(e, " __attribute__((__unused__)) ");
             pli_emit_named(e, ptr, name);
-            pli_emit_printf(e,
-                            n->own_index ? " = (pli_upc_near)(%s);" : " = pli_upc_here(%s, sizeof(",
-                            s->name->text);
-            if (!n->own_index) {
-                pli_emit_type(e, pli_type_ultimate(row));
-                pli_emit_puts(e, "));");
-            }
+            put_part(e, s, n->own_index);
         }
         const char *fmt = n->own_index   ? "__pli_part%d_%d"
                           : f->unit == 1 ? "__pli_part%d_%d[__pli_g%d + __pli_k%d]"
                                          : "__pli_part%d_%d[__pli_i%d + __pli_d%d]";
         n->local = pli_unit_arena_printf(&e->u->arena, fmt, id, k, id, id);
     }
-}
-
-static struct type *row_of(struct emitter *e, const struct sym *s)
-{
-    return pli_type_strip(e->u, s->type->base, Q_UPC);
 }
 
 // The first neighbour with the same row.
@@ -180,18 +209,17 @@ static int first_near(const struct forall *f, int i)
 static void map_near(struct emitter *e, const struct forall *f, int id)
 {
     for (int i = 0; i < f->n_near; i++) {
-        const struct sym *s = base_of(f->near[i].node);
+        struct sym *s = base_of(f->near[i].node);
         char name[40];
         snprintf(name, sizeof name, f->near[i].is_row ? "__pli_copy%d_%d" : "__pli_near%d_%d", id,
                  i);
+        declare_symbol(e, s);
         if (!f->near[i].is_row) {
             struct type *ptr = pli_type_ptr(e->u, row_of(e, s));
             ptr->quals = Q_CONST;
             pli_emit_puts(e, " ");
             pli_emit_named(e, ptr, name);
-            pli_emit_printf(e, " = pli_upc_here(%s, sizeof(", s->name->text);
-            pli_emit_type(e, pli_type_ultimate(row_of(e, s)));
-            pli_emit_puts(e, "));");
+            put_part(e, s, false);
         } else if (f->near[i].is_copied && first_near(f, i) == i) {
             pli_emit_puts(e, " ");
             pli_emit_named(e, pli_type_strip(e->u, row_of(e, s), ~0u), name);
@@ -209,9 +237,14 @@ static void put_row(struct emitter *e, const struct forall *f, int id, int i)
     ptr->quals = Q_CONST;
     pli_emit_puts(e, " ");
     pli_emit_named(e, ptr, name);
-    pli_emit_printf(e, " = pli_upc_row(%s, (long)%s + (%lldL), %lldL%s, %lldL, %lldL, sizeof(",
-                    s->name->text, f->var->name->text, (long long)f->near[i].shift,
-                    (long long)s->type->len, s->type->len_threads ? " * pli_upc_threads" : "",
+    if (has_symbol(s)) {
+        pli_emit_printf(e, " = pli_upc_row(__pli_symbol_%s, ", s->name->text);
+    } else {
+        pli_emit_puts(e, " = pli_upc_row(0, ");
+    }
+    pli_emit_printf(e, "%s, (long)%s + (%lldL), %lldL%s, %lldL, %lldL, sizeof(", s->name->text,
+                    f->var->name->text, (long long)f->near[i].shift, (long long)s->type->len,
+                    s->type->len_threads ? " * pli_upc_threads" : "",
                     (long long)pli_layout_elems(s->type->base).n,
                     (long long)pli_type_block(s->type->base));
     pli_emit_type(e, pli_type_ultimate(row_of(e, s)));
@@ -460,10 +493,138 @@ static void stride_loop(struct emitter *e, struct forall *f, int id)
     pli_emit_puts(e, " }");
 }
 
+// Those that an upc_forall around it, or something that the body does, leaves to this loop.
+static void keep_runs(struct forall *f)
+{
+    int n = 0;
+    for (int i = 0; i < f->n_index; i++) {
+        struct node *in = f->index[i];
+        bool is_left = in->local == NULL;
+        while (in->kind != N_IDENT) {
+            is_left &=
+                in->kind != N_INDEX || (in->local == NULL && !(f->is_opaque && may_change(in->b)));
+            in = in->a;
+        }
+        is_left &= !(f->is_opaque && in->sym->type->kind == TY_PTR && is_exposed(in->sym));
+        if (is_left) {
+            f->runs[n++] = f->index[i];
+        }
+    }
+    f->n_run = n;
+}
+
+// From the current iteration on: where each element is, and for how many iterations all go on in
+// their blocks.
+static void put_runs(struct emitter *e, struct forall *f, int id, int loop)
+{
+    pli_emit_printf(e,
+                    " const long __pli_at%d = (long)%s;"
+                    " long __pli_run%d = __pli_hi%d - __pli_at%d;",
+                    id, f->var->name->text, id, loop, id);
+    for (int i = 0; i < f->n_run; i++) {
+        struct node *n = f->runs[i];
+        int64_t block = pli_type_block(n->type);
+        pli_emit_printf(e, " const pli_upc_pts __pli_p%d_%d = ", id, i);
+        e->in_expr++;
+        pli_emit_access_addr(e, n);
+        e->in_expr--;
+        pli_emit_puts(e, ";");
+        if (block > 0) {
+            pli_emit_printf(
+                e, " __pli_run%d = pli_upc_run(__pli_run%d, __pli_p%d_%d, %lldL, %lldL);", id, id,
+                id, i, (long long)block, (long long)pli_layout_elems(n->type).n);
+        }
+    }
+}
+
+// "if (" all of it is mapped ") {" with a plain pointer to each
+static void open_runs(struct emitter *e, struct forall *f, int id, const char *condition)
+{
+    pli_emit_puts(e, " if (PLI_UPC_TRUST");
+    for (int i = 0; i < f->n_run; i++) {
+        pli_emit_printf(e, " && (pli_upc_near)(__pli_p%d_%d) != 0", id, i);
+    }
+    pli_emit_printf(e, "%s) {", condition);
+    for (int i = 0; i < f->n_run; i++) {
+        struct node *n = f->runs[i];
+        struct sym *s = base_of(n);
+        char name[40];
+        snprintf(name, sizeof name, "__pli_r%d_%d", id, i);
+        struct type *ptr = pli_type_ptr(e->u, pli_type_strip(e->u, n->type, Q_UPC));
+        ptr->quals = Q_CONST;
+        declare_symbol(e, s);
+        pli_emit_puts(e, " ");
+        pli_emit_named(e, ptr, name);
+        if (has_symbol(s)) {
+            pli_emit_printf(e, " = pli_upc_of(__pli_symbol_%s, (pli_upc_near)(__pli_p%d_%d));",
+                            s->name->text, id, i);
+        } else {
+            pli_emit_printf(e, " = (pli_upc_near)(__pli_p%d_%d);", id, i);
+        }
+        n->local = pli_unit_arena_printf(&e->u->arena, "__pli_r%d_%d[(long)%s - __pli_at%d]", id, i,
+                                         f->var->name->text, id);
+        n->own_index = false;
+    }
+}
+
+static void close_runs(struct forall *f)
+{
+    for (int i = 0; i < f->n_run; i++) {
+        f->runs[i]->local = NULL;
+    }
+}
+
+static void run_piece(struct emitter *e, struct forall *f, int id)
+{
+    pli_emit_printf(e, " for (; (long)%s < __pli_to%d; ", f->var->name->text, id);
+    clause(e, f->step0, f->step1);
+    pli_emit_puts(e, ")");
+    body(e, f);
+}
+
+// A plain loop that counts by one, through plain pointers: as it is written if all of it stays in
+// the blocks where it begins, piece by piece otherwise. What is far is reached as ever.
+static void run_loop(struct emitter *e, struct forall *f, int id)
+{
+    open_block(e, f);
+    pli_emit_printf(e, " const long __pli_hi%d = (long)", id);
+    e->in_expr++;
+    pli_emit_expr_arg(e, f->limit);
+    e->in_expr--;
+    pli_emit_puts(e, f->limit_op == P_LE ? " + 1;" : ";");
+    put_runs(e, f, id, id);
+    open_runs(e, f, id,
+              pli_unit_arena_printf(&e->u->arena, " && __pli_run%d == __pli_hi%d - __pli_at%d", id,
+                                    id, id));
+    plain_loop(e, f, false);
+    body(e, f);
+    close_runs(f);
+    int loop = id;
+    id = ++e->n_id;
+    pli_emit_printf(e, " } else while ((long)%s < __pli_hi%d) {", f->var->name->text, loop);
+    put_runs(e, f, id, loop);
+    pli_emit_printf(e, " const long __pli_to%d = __pli_at%d + __pli_run%d;", id, id, id);
+    open_runs(e, f, id, "");
+    run_piece(e, f, id);
+    close_runs(f);
+    pli_emit_puts(e, " } else {");
+    run_piece(e, f, id);
+    pli_emit_puts(e, " } } }");
+}
+
 void pli_emit_forall(struct emitter *e, struct forall *f)
 {
     int id = ++e->n_id;
-    if (f->is_stride && is_safe(f) && f->n_index > 0) {
+    if (f->is_run) {
+        keep_runs(f);
+        bool is_steady = !f->is_opaque || (!f->var->is_addressed && !may_change(f->limit));
+        if (f->n_run > 0 && is_steady) {
+            run_loop(e, f, id);
+        } else {
+            plain_loop(e, f, true);
+            body(e, f);
+        }
+    } else if (f->is_stride && is_safe(f) && f->n_index > 0) {
         stride_loop(e, f, id);
     } else if (f->is_stride) {
         plain_loop(e, f, true);

@@ -36,6 +36,9 @@ struct parser {
     int n_controlling;        // how many enclosing ones have an affinity
     struct node **seen_index; // N_INDEX nodes of the current forall bodies
     size_t n_seen, cap_seen;
+    struct node **run_index; // those of relaxed access in the bodies of "for", whatever they index
+    size_t n_run, cap_run;
+    int n_for;             // enclosing "for" statements
     int n_stride;          // enclosing loops with steps of THREADS, outside of any upc_forall
     int n_local_stride;    // such loops so far that reach private memory
     int n_label, n_static; // seen so far, to know whether a body may be printed twice

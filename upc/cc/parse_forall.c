@@ -156,12 +156,12 @@ struct header {
     struct node *cond, *step;
 };
 
-// Is it "for (...; i < limit; i++; &a[i])" with a counter, and a limit that may stay?
-static void find_pattern(struct forall *f, const struct header *h)
+// Is it "for (...; i < limit; i++)" with a counter, and a limit that may stay? Returns the counter.
+static struct sym *find_counter(struct forall *f, const struct header *h)
 {
     const struct node *c = h->cond == NULL ? NULL : bare(h->cond);
-    if (c == NULL || c->kind != N_BINARY || (c->op != '<' && c->op != P_LE) || f->aff == NULL) {
-        return;
+    if (c == NULL || c->kind != N_BINARY || (c->op != '<' && c->op != P_LE)) {
+        return NULL;
     }
     struct sym *var = counter(c->a);
     // The comparison must not be changed by an unsigned limit meeting a signed counter.
@@ -169,6 +169,18 @@ static void find_pattern(struct forall *f, const struct header *h)
                      (!pli_type_is_unsigned(c->b->type) || pli_type_rank(c->b->type) < 3 ||
                       pli_type_is_unsigned(var->type));
     if (!same_sign || !is_step_by_one(h->step, var) || !is_steady(c->b)) {
+        return NULL;
+    }
+    f->limit = c->b;
+    f->limit_op = c->op;
+    return var;
+}
+
+// Is the affinity that of a[i], or of i, with such a counter?
+static void find_pattern(struct forall *f, const struct header *h)
+{
+    struct sym *var = f->aff == NULL ? NULL : find_counter(f, h);
+    if (var == NULL) {
         return;
     }
     if (f->kind == AFF_INT) {
@@ -179,8 +191,6 @@ static void find_pattern(struct forall *f, const struct header *h)
     }
     if (f->unit > 0) {
         f->var = var;
-        f->limit = c->b;
-        f->limit_op = c->op;
     }
 }
 
@@ -421,24 +431,123 @@ static void collect_stride(struct parser *p, struct forall *f, size_t from)
     }
 }
 
+// Can it be computed before the loop as well as in it: are its variables those of before, does it
+// not trap, and is it the same all the time?
+static bool is_settled(const struct node *n, const struct forall *f)
+{
+    int64_t v;
+    n = bare(n);
+    if (pli_constant_eval(n, &v) || n->kind == N_THREADS || n->kind == N_MYTHREAD) {
+        return true;
+    }
+    if (!is_steady(n) || is_written(n, f->body0)) {
+        return false;
+    }
+    switch (n->kind) {
+    case N_IDENT:
+        return n->sym->tok < f->body0;
+    case N_CAST:
+    case N_UNARY:
+        return is_settled(n->a, f);
+    default:
+        return ((n->op != '/' && n->op != '%') || (pli_constant_eval(n->b, &v) && v > 0)) &&
+               is_settled(n->a, f) && is_settled(n->b, f);
+    }
+}
+
+// The counter plus or minus what is settled.
+static bool is_moving(const struct node *n, const struct forall *f)
+{
+    n = bare(n);
+    if (is_var(n, f->var)) {
+        return true;
+    }
+    if (n->kind != N_BINARY || (n->op != '+' && n->op != '-') || pli_type_is_unsigned(n->type)) {
+        return false;
+    }
+    return (is_moving(n->a, f) && is_settled(n->b, f)) ||
+           (n->op == '+' && is_settled(n->a, f) && is_moving(n->b, f));
+}
+
+static bool mentions(const struct node *n, const struct sym *var)
+{
+    return n != NULL &&
+           ((n->kind == N_IDENT && n->sym == var) || mentions(n->a, var) || mentions(n->b, var));
+}
+
+// Elements that follow each other in memory, block by block, while the counter goes on.
+static bool is_run(const struct node *n, const struct forall *f)
+{
+    enum { LEAST = 4 }; // iterations in a block, or it does not pay
+    struct size row = pli_layout_elems(n->type);
+    int64_t block = pli_type_block(n->type);
+    const struct node *in = bare(n->a);
+    bool is_plain = pli_type_is_complete(n->type) && row.known && !row.threads && row.n > 0 &&
+                    (pli_type_ultimate(n->type)->quals & (Q_VOLATILE | Q_ATOMIC)) == 0;
+    if (!is_plain || (block > 0 && (block % row.n != 0 || block / row.n < LEAST)) ||
+        !is_moving(n->b, f)) {
+        return false;
+    }
+    while (in->kind == N_INDEX && in->a != NULL && bare(in->a)->type->kind == TY_ARRAY) {
+        if (mentions(in->b, f->var) || !is_settled(in->b, f)) {
+            return false;
+        }
+        in = bare(in->a);
+    }
+    struct sym *s = in->kind == N_IDENT ? in->sym : NULL;
+    return s != NULL && s->kind == SYM_VAR && s->tok < f->body0 &&
+           (s->type->kind == TY_ARRAY ||
+            (pli_type_is_pts(s->type) && s->mod_at < f->body0 && row.n == 1 &&
+             (s->type->quals & (Q_SHARED | Q_VOLATILE | Q_ATOMIC)) == 0));
+}
+
+// The loop is written three times: not a long one, nor one that goes round a few times only.
+static void collect_runs(struct parser *p, struct forall *f, size_t from)
+{
+    enum { LONGEST = 400, SHORT = 8 }; // tokens, iterations
+    static const int spoil[] = { KW_BREAK, KW_GOTO, KW_FORALL, KW_ASM };
+    int64_t v;
+    int max = (int)(sizeof f->index / sizeof f->index[0]);
+    if (f->body1 - f->body0 > LONGEST || is_written(f->limit, f->body0) ||
+        (pli_constant_eval(f->limit, &v) && v <= SHORT)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof spoil / sizeof spoil[0]; i++) {
+        if (has_word(p, f, spoil[i])) {
+            return;
+        }
+    }
+    for (size_t i = from; i < p->n_run && f->n_index < max; i++) {
+        if (is_run(p->run_index[i], f)) {
+            f->index[f->n_index++] = p->run_index[i];
+        }
+    }
+}
+
 static void for_body(struct parser *p, struct forall *f)
 {
     int labels = p->n_label, statics = p->n_static, opaque = p->n_opaque;
     int strides = p->n_local_stride;
-    size_t seen = p->n_seen;
-    p->n_stride += f->var != NULL;
+    size_t seen = p->n_seen, run = p->n_run;
+    p->n_for++;
+    p->n_stride += f->is_stride;
     p->n_loop++;
     f->body0 = p->at;
     pli_parse_stmt(p);
     f->body1 = p->at;
     p->n_loop--;
-    p->n_stride -= f->var != NULL;
+    p->n_stride -= f->is_stride;
+    p->n_for--;
     f->is_opaque = p->n_opaque != opaque;
     bool is_once = p->n_label != labels || p->n_static != statics || p->n_local_stride != strides;
-    if (f->var != NULL && !is_once && f->var->mod_at < f->body0 && !has_word(p, f, KW_FORALL)) {
+    bool is_counted = f->var != NULL && !is_once && f->var->mod_at < f->body0;
+    if (is_counted && f->is_run) {
+        collect_runs(p, f, run);
+    } else if (is_counted && !has_word(p, f, KW_FORALL)) {
         collect_stride(p, f, seen);
     }
     p->n_local_stride += f->n_index > 0;
+    p->n_run = p->n_for == 0 ? 0 : p->n_run;
     if (p->n_stride == 0 && p->forall == NULL) {
         p->n_seen = 0;
     }
@@ -451,13 +560,16 @@ void pli_parse_forall_for(struct parser *p)
     struct forall *f = pli_unit_arena_alloc(&p->u->arena, sizeof *f);
     pli_parse_expect(p, '(', "'('");
     pli_scope_push(p);
-    f->is_stride = true;
     f->unit = 1;
     parse_init(p, f);
-    const struct node *cond = clause(p, &f->cond0, &f->cond1, ';', "';'");
-    const struct node *step = clause(p, &f->step0, &f->step1, ')', "')'");
-    if (p->forall == NULL && !has_effect(cond) && is_step_by_threads(p, step)) {
-        f->var = counter(bare(step)->a);
+    struct header h = { .cond = clause(p, &f->cond0, &f->cond1, ';', "';'") };
+    h.step = clause(p, &f->step0, &f->step1, ')', "')'");
+    if (p->forall == NULL && !has_effect(h.cond) && is_step_by_threads(p, h.step)) {
+        f->var = counter(bare(h.step)->a);
+        f->is_stride = true;
+    } else {
+        f->var = find_counter(f, &h);
+        f->is_run = f->var != NULL;
     }
     for_body(p, f);
     pli_scope_pop(p);

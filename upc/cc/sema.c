@@ -136,6 +136,11 @@ struct node *pli_sema_index(struct parser *p, struct node *a, struct node *i, si
                                             sizeof *p->seen_index);
         p->seen_index[p->n_seen++] = n;
     }
+    if (p->n_for > 0 && p->unevaluated == 0 && n->upc && !is_strict(p, n->type)) {
+        p->run_index = pli_unit_arena_grow(&p->u->arena, p->run_index, p->n_run, &p->cap_run,
+                                           sizeof *p->run_index);
+        p->run_index[p->n_run++] = n;
+    }
     return n;
 }
 
@@ -152,6 +157,11 @@ struct node *pli_sema_member(struct parser *p, struct node *a, struct name *name
     }
     n->type = pli_type_basic(p->u, TY_UNKNOWN);
     n->is_lvalue = arrow || a->is_lvalue;
+    if (arrow && t == a->type && pli_type_is_shared(t)) {
+        pli_diag_error(p->u, tok, "invalid type argument of '->' (have '%s')",
+                       pli_type_print_upc(p->u, t));
+        return n;
+    }
     if (t->kind != TY_STRUCT && t->kind != TY_UNION) {
         if (pli_type_is_shared(t)) {
             pli_diag_error(p->u, tok, "request for member '%s' in something not a structure",

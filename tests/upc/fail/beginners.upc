@@ -158,6 +158,11 @@ int main(void){ upc_lock(3); return 0; } // error@26: passing argument 1 makes p
 //--- beginner_76
 #include <upc.h>
 shared int a; int main(void){ bupc_assert_type(a, double); return 0; } // error@48: bupc_assert_type: the type is 'shared int', not 'double'
+//--- beginner_77
+shared struct t {int a;} s; int main(void){ return s->a; } // error@55: invalid type argument of '->' (have 'shared struct t')
+//--- beginner_78
+int x = main; // error@9: 'main' undeclared
+int main(void){ return 0; }
 //--- asm_label_ok
 shared int x;
 struct s { int x; };

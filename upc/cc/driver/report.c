@@ -94,7 +94,7 @@ static const char *next(const char *s)
     return s + (*s == '\n');
 }
 
-// A loop that is translated twice is complained about twice.
+// A loop that is translated several times is complained about as often.
 static bool is_said(const char *text)
 {
     static char **said;
@@ -162,6 +162,18 @@ static bool print_mapped(const struct place *p, const char *map, bool is_bare)
     return true;
 }
 
+// A diagnostic that is where it was in the source, and was said before.
+static bool is_repeated(const char *line)
+{
+    char own[8192];
+    size_t len = strcspn(line, "\n");
+    if (len > sizeof own / 2) {
+        return false;
+    }
+    write_own(line, len, own, sizeof own);
+    return is_said(own);
+}
+
 // Whether the text is about the runtime: how its headers are included, and which of its macros
 // were used.
 static bool is_ours(const char *line)
@@ -180,8 +192,8 @@ void pli_report_print(const char *said, const char *map, bool is_bare)
         if (is_dropping && is_excerpt(s)) {
             continue;
         }
-        is_dropping =
-            is_ours(s) || (!is_excerpt(s) && read_place(s, &p) && print_mapped(&p, map, is_bare));
+        is_dropping = is_ours(s) || (!is_excerpt(s) && read_place(s, &p) &&
+                                     (print_mapped(&p, map, is_bare) || is_repeated(s)));
         if (!is_dropping) {
             char own[8192];
             size_t len = (size_t)(next(s) - s);

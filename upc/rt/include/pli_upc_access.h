@@ -52,21 +52,39 @@ static inline void *pli_upc_here(pli_upc_pts p, __SIZE_TYPE__ size)
     return pli_upc_seg[pli_upc_mythread] + pli_upc_addrfield(p) - pli_upc_phaseof(p) * size;
 }
 
+// The same address, by way of the symbol of the array that it lies in: so the C compiler sees that
+// elements of two arrays are different memory, and that pointers from elsewhere may lead to both.
+static inline void *pli_upc_of(char *symbol, void *at)
+{
+    long distance = (long)at - (long)symbol;
+    __asm__("" : "+r"(distance)); // or it finds that symbol is not needed
+    return symbol + distance;
+}
+
+// At most so many iterations, or those until p, which goes on by whole rows, leaves its block.
+static inline long pli_upc_run(long most, pli_upc_pts p, long block, long row)
+{
+    long left = (block - (long)pli_upc_phaseof(p)) / row;
+    return left < most ? left : most;
+}
+
 // Row i of an array of n rows, each of which lies within a block. copy: where a far one is fetched
 // to; null: far ones are null. A row that the array does not have is never used.
-static inline void *pli_upc_row(pli_upc_pts array, long i, long n, long row, long block,
-                                __SIZE_TYPE__ size, void *copy)
+static inline void *pli_upc_row(char *symbol, pli_upc_pts array, long i, long n, long row,
+                                long block, __SIZE_TYPE__ size, void *copy)
 {
     if (i < 0 || i >= n) {
-        return pli_upc_seg[pli_upc_mythread];
+        return symbol != 0 ? symbol : pli_upc_seg[pli_upc_mythread];
     }
     pli_upc_pts p = pli_upc_index(array, i * row, block, size);
     void *at = (pli_upc_near)(p);
-    if (__builtin_expect(at == 0, 0) && copy != 0) {
-        pli_upc_get(copy, p, (__SIZE_TYPE__)row * size);
-        at = copy;
+    if (__builtin_expect(at == 0, 0)) {
+        if (copy != 0) {
+            pli_upc_get(copy, p, (__SIZE_TYPE__)row * size);
+        }
+        return copy;
     }
-    return at;
+    return symbol != 0 ? pli_upc_of(symbol, at) : at;
 }
 
 #ifdef __SANITIZE_THREAD__
