@@ -21,6 +21,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { TURN_MS = 50 }; // until what the job was too busy for is tried again
+
 struct pli_rank_request {
     struct pli_watch watch; // first: the loop gets it
     struct pli_job *job;
@@ -30,7 +32,10 @@ struct pli_rank_request {
     uint32_t host;   // where it comes from; only in mpiexec
     bool is_far;     // it comes from another host
     bool is_pending; // the answer comes later
-    struct pli_rank_request *held; // the next of those that wait until the ranks go on
+    struct pli_rank_request *held;   // the next of those that wait until the ranks go on
+    struct pli_rank_request *behind; // the next that waits for its turn
+    bool is_told;                    // that it waits
+    bool is_its_turn;
     size_t len, want;
     char *body; // head and what follows
 };
@@ -78,10 +83,29 @@ static void let_go(const struct pli_rank_request *a)
     }
 }
 
+// Requests that look at a job do not wait for those that change it.
+static struct pli_rank_request **queue_of(const struct pli_rank_request *a)
+{
+    const struct pli_ask_head *head = (const struct pli_ask_head *)a->body;
+    return &pli_launcher.rank_request->queues[(head->kind & ~PLI_ASK_WAITS) == PLI_ASK_LOOK];
+}
+
+static void leave_queue(const struct pli_rank_request *a)
+{
+    struct pli_rank_request **at = queue_of(a);
+    while (*at != NULL && *at != a) {
+        at = &(*at)->behind;
+    }
+    if (*at != NULL) {
+        *at = a->behind;
+    }
+}
+
 static void finish(struct pli_rank_request *a)
 {
     struct pli_rank_request_state *self = pli_launcher.rank_request;
     let_go(a);
+    leave_queue(a);
     unlist(&self->far, a);
     unlist(&self->early, a);
     pli_loop_close(&a->watch);
@@ -90,7 +114,7 @@ static void finish(struct pli_rank_request *a)
 }
 
 // A process that does not wait for the answer gets none.
-static void answer_with(struct pli_rank_request *a, const struct pli_answer *answer)
+static void send_answer(const struct pli_rank_request *a, const struct pli_answer *answer)
 {
     if (a->is_far) {
         pli_launcher.role->answer_request(a->host, a->id, answer);
@@ -98,6 +122,45 @@ static void answer_with(struct pli_rank_request *a, const struct pli_answer *ans
         ssize_t sent = send(a->watch.fd, answer, sizeof *answer, MSG_DONTWAIT | MSG_NOSIGNAL);
         (void)sent;
     }
+}
+
+static bool may_wait(const struct pli_rank_request *a)
+{
+    return (((const struct pli_ask_head *)a->body)->kind & PLI_ASK_WAITS) != 0;
+}
+
+static void next_turn(struct pli_timer *t);
+
+// Wait for another turn: the first that is tried again, or behind all others.
+static void wait_turn(struct pli_rank_request *a, bool is_first, const struct pli_answer *why)
+{
+    struct pli_rank_request_state *self = pli_launcher.rank_request;
+    struct pli_rank_request **at = queue_of(a);
+    while (*at != NULL && !is_first) {
+        at = &(*at)->behind;
+    }
+    a->behind = *at;
+    *at = a;
+    a->is_pending = true;
+    a->is_its_turn = false;
+    if (!a->is_told) {
+        send_answer(a, why);
+        a->is_told = true;
+    }
+    self->turns.fire = next_turn;
+    pli_loop_timer(&self->turns, (uint64_t)TURN_MS * PLI_MS);
+}
+
+static void answer_with(struct pli_rank_request *a, const struct pli_answer *answer)
+{
+    struct pli_rank_request_state *self = pli_launcher.rank_request;
+    if (answer->error == EBUSY && may_wait(a)) {
+        unlist(&self->far, a); // where a daemon had asked mpiexec
+        a->id = 0;
+        wait_turn(a, true, answer);
+        return;
+    }
+    send_answer(a, answer);
     finish(a);
 }
 
@@ -121,8 +184,8 @@ static bool is_forwarded(struct pli_rank_request *a, const struct pli_ask_head *
 {
     struct pli_rank_request_state *self = pli_launcher.rank_request;
     uint32_t id = self->n_asked + 1;
-    if (!pli_launcher.role->forward_request((uint16_t)head->kind, id, a->body + sizeof *head,
-                                            head->len)) {
+    if (!pli_launcher.role->forward_request((uint16_t)(head->kind & ~PLI_ASK_WAITS), id,
+                                            a->body + sizeof *head, head->len)) {
         return false;
     }
     a->id = self->n_asked = id;
@@ -170,8 +233,14 @@ static bool is_put_off(struct pli_rank_request *a, const struct pli_request_op *
 static void serve(struct pli_rank_request *a)
 {
     const struct pli_ask_head *head = (const struct pli_ask_head *)a->body;
-    const struct pli_request_op *op = find_op(head->kind);
+    const struct pli_request_op *op = find_op(head->kind & ~(uint32_t)PLI_ASK_WAITS);
     struct pli_answer answer = { 0 };
+    if (may_wait(a) && !a->is_its_turn && *queue_of(a) != NULL && !pli_supervisor_is_ending()) {
+        answer.error = EBUSY;
+        snprintf(answer.text, sizeof answer.text, "other requests to this job came before");
+        wait_turn(a, false, &answer);
+        return;
+    }
     a->is_pending = false;
     if (pli_supervisor_is_ending()) {
         answer.error = ECANCELED;
@@ -188,6 +257,28 @@ static void serve(struct pli_rank_request *a)
     }
     if (!a->is_pending) {
         answer_with(a, &answer);
+    } else if (a->is_told) {
+        answer.error = EINPROGRESS;
+        send_answer(a, &answer);
+        a->is_told = false;
+    }
+}
+
+// Try the first of each queue again. One that still cannot be begun is the first again.
+static void next_turn(struct pli_timer *t)
+{
+    struct pli_rank_request_state *self = pli_launcher.rank_request;
+    (void)t;
+    for (int i = 0; i < PLI_RANK_REQUEST_N_QUEUE; i++) {
+        struct pli_rank_request *a = self->queues[i];
+        if (a != NULL) {
+            self->queues[i] = a->behind;
+            a->is_its_turn = true;
+            serve(a);
+        }
+        if (self->queues[i] != NULL) {
+            pli_loop_timer(&self->turns, (uint64_t)TURN_MS * PLI_MS);
+        }
     }
 }
 
@@ -274,7 +365,7 @@ static void fire(struct pli_watch *watch, uint32_t events)
 void pli_rank_request_begin(struct pli_job *job, int fd)
 {
     struct pli_rank_request *a = calloc(1, sizeof *a);
-    char *body = malloc(sizeof(struct pli_ask_head));
+    char *body = calloc(1, sizeof(struct pli_ask_head));
     if (a == NULL || body == NULL) {
         free(a);
         free(body);

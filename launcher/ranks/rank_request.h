@@ -46,6 +46,8 @@ void pli_rank_request_begun(void);
 
 struct pli_rank_request;
 
+enum { PLI_RANK_REQUEST_N_QUEUE = 2 }; // those that change the job, and those that look at it
+
 // Requests that are under way: pli_launcher.rank_request.
 struct pli_rank_request_state {
     struct pli_rank_request *over;  // to be forgotten: events of this turn may still name them
@@ -54,6 +56,9 @@ struct pli_rank_request_state {
     struct pli_rank_request *held;  // came while the ranks stood still
     struct pli_rank_request *early; // in mpiexec: for when all hosts have begun
     struct pli_timer timer;
+    // Came while the job was busy, and wait for their turn; the first of each is tried again.
+    struct pli_rank_request *queues[PLI_RANK_REQUEST_N_QUEUE];
+    struct pli_timer turns;
 };
 
 #endif

@@ -6,7 +6,13 @@
 
 #include <stdint.h>
 
-enum { PLI_ASK_MOST = 64 * 1024 * 1024 }; // bytes of a request
+enum {
+    PLI_ASK_MOST = 64 * 1024 * 1024, // bytes of a request
+    // Beside the kind: while the job is busy, what is asked for waits its turn, after all that came
+    // before. Meanwhile there are answers with EBUSY, which say why; one with EINPROGRESS says that
+    // it was begun.
+    PLI_ASK_WAITS = 1 << 15
+};
 
 // Numbers are appended and never reused.
 enum pli_ask_kind {

@@ -114,6 +114,50 @@ def killed(env):
     nothing_left(env)
 
 
+def on_terminal(*args):
+    """An order that waits for its turn, which it says: the process, the terminal, and what was said so far."""
+    ours, theirs = os.openpty()
+    c = subprocess.Popen([MPICTL, *map(str, args)], stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    text = b""
+    while b"waiting for" not in text or b"ends the wait" not in text:
+        text += os.read(ours, 1000)
+    return c, ours, text
+
+
+def turns(env):
+    """Orders that wait are carried out in the order in which they came, however many they are; a look waits for none."""
+    with tempfile.TemporaryDirectory() as d:
+        flag = os.path.join(d, "go")
+        p = start(env, "--elastic", "1:8", "-n", 2, "sh", "-c",
+                  f"[ $PLIANT_RANK -ne 2 ] || while [ ! -e {flag} ]; do sleep 0.05; done; exec {WORLD} poll 5")
+        first = subprocess.Popen([MPICTL, "grow", "1", str(p.pid)], stdout=subprocess.PIPE, text=True)
+        while not any(name == "sleep" for _, name in carriers(env)) and first.poll() is None:
+            time.sleep(0.01)
+        # In another order the sizes would be others.
+        orders = [on_terminal(*args, p.pid) for args in (("grow", 1), ("resize", 7), ("shrink", 2), ("resize", 4))]
+        check(b"is being resized already" in orders[0][2], orders[0][2])
+        for _, _, text in orders[1:]:
+            check(b"other requests to this job came before" in text, text)
+        check(ctl("status", p.pid).rc == 0, "status")
+        given_up, ours, _ = orders.pop(2)
+        given_up.send_signal(signal.SIGINT)
+        check(given_up.wait() == -signal.SIGINT, f"^C: {given_up.returncode}")
+        given_up.stdout.close()
+        os.close(ours)
+        with open(flag, "w", encoding="utf-8"):
+            pass
+        check("version 1, of 3 ranks" in first.communicate(timeout=60 * SLOW)[0], "first")
+        for (c, ours, _), want in zip(orders, ("version 2, of 4 ranks", "version 3, of 7 ranks", "version 4, of 4 ranks")):
+            said = c.communicate(timeout=60 * SLOW)[0]
+            os.close(ours)
+            check(c.returncode == 0 and want in said, f"{want}: {said}")
+        check(ctl("grow", 1, p.pid).rc == 0, "last")
+        out, _ = p.communicate(timeout=60 * SLOW)
+        check(p.returncode == 0 and "version 5 of 5 ranks" in out, f"rc {p.returncode}\n{out}")
+    nothing_left(env)
+
+
 def waits(env):
     """An order waits while the job is busy with another, no longer than it is told, and ^C ends the wait."""
     with tempfile.TemporaryDirectory() as d:
@@ -128,13 +172,8 @@ def waits(env):
         r = ctl("grow", 1, p.pid, "--timeout", 1)
         check(r.rc == 1 and r.err == "mpictl: the job is being resized already; given up after 1 s (--timeout)\n" and
               r.seconds >= 1, r)
-        ours, theirs = os.openpty()
-        shown = subprocess.Popen([MPICTL, "grow", "1", str(p.pid)], stdout=subprocess.PIPE, stderr=theirs, text=True)
-        os.close(theirs)
-        text = b""
-        while b"is being resized already" not in text:
-            text += os.read(ours, 1000)
-        check(b"waiting for" in text, text)
+        shown, ours, text = on_terminal("grow", 1, p.pid)
+        check(b"is being resized already" in text, text)
         shown.send_signal(signal.SIGINT)
         check(shown.wait() == -signal.SIGINT, f"^C: {shown.returncode}")
         shown.stdout.close()
@@ -202,6 +241,7 @@ def main():
         new_rank_dies(env)
         killed(env)
         waits(env)
+        turns(env)
         refuse(env)
         taken(env)
         same_number(env)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,9 +18,8 @@
 
 enum {
     YOUNG_S = 2,
-    FIRST_MS = 20, // between two tries; the pause doubles
-    MOST_MS = 500,
-    FULL_S = 15, // wait for a listener with too many callers
+    STEP_MS = 500, // the wait is shown anew
+    FULL_S = 15,   // wait for a listener with too many callers
     NS_PER_MS = 1000000,
     NS_PER_S = 1000000000
 };
@@ -84,30 +84,26 @@ int pli_ctl_request_connect(long pid)
     return fd;
 }
 
+static bool send_request(int fd, uint32_t kind, const void *body, uint32_t len)
+{
+    struct pli_ask_head head = { kind, len };
+    return send(fd, &head, sizeof head, MSG_NOSIGNAL) == (ssize_t)sizeof head &&
+           (len == 0 || send(fd, body, len, MSG_NOSIGNAL) == (ssize_t)len);
+}
+
+static bool take_answer(int fd, struct pli_answer *answer)
+{
+    bool is_whole = recv(fd, answer, sizeof *answer, MSG_WAITALL) == (ssize_t)sizeof *answer;
+    answer->text[sizeof answer->text - 1] = '\0';
+    return is_whole;
+}
+
 bool pli_ctl_request_exchange(int fd, enum pli_ask_kind kind, const void *body, uint32_t len,
                               struct pli_answer *answer)
 {
-    struct pli_ask_head head = { kind, len };
-    bool is_answered = send(fd, &head, sizeof head, MSG_NOSIGNAL) == (ssize_t)sizeof head &&
-                       (len == 0 || send(fd, body, len, MSG_NOSIGNAL) == (ssize_t)len) &&
-                       recv(fd, answer, sizeof *answer, MSG_WAITALL) == (ssize_t)sizeof *answer;
+    bool is_answered = send_request(fd, kind, body, len) && take_answer(fd, answer);
     close(fd);
-    answer->text[sizeof answer->text - 1] = '\0';
     return is_answered;
-}
-
-static void ask_once(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
-                     struct pli_answer *answer)
-{
-    int fd = pli_ctl_request_connect(pid);
-    if (fd < 0) {
-        pli_mpictl_bad("process %ld is no mpiexec of yours that was started with --elastic, "
-                       "--checkpoint-dir or --movable",
-                       pid);
-    }
-    if (!pli_ctl_request_exchange(fd, kind, body, len, answer)) {
-        pli_mpictl_bad("mpiexec %ld did not answer: the job has ended", pid);
-    }
 }
 
 // Leave out the advice to try again, which is for programs.
@@ -119,32 +115,68 @@ static void cut_advice(struct pli_answer *answer)
     }
 }
 
+static _Noreturn void say_ended(long pid)
+{
+    pli_mpictl_bad("mpiexec %ld did not answer: the job has ended", pid);
+}
+
+static void show_wait(uint64_t waited_ns, const char *why)
+{
+    fprintf(stderr, "\r\033[Kmpictl: waiting for %llu s: %s (^C ends the wait)",
+            (unsigned long long)(waited_ns / NS_PER_S), why);
+}
+
+// Wait for the next answer, in steps, as long as the request waits for its turn: until `end`.
+// False: the time is over.
+static bool wait_answer(int fd, uint64_t begin, uint64_t end, const char *why)
+{
+    struct pollfd p = { fd, POLLIN, 0 };
+    for (;;) {
+        uint64_t now = pli_clock_ns(), left_ms = now < end ? (end - now) / NS_PER_MS + 1 : 0;
+        int n = poll(&p, 1, (int)(left_ms < STEP_MS ? left_ms : STEP_MS));
+        if (n != 0 && (n > 0 || errno != EINTR)) {
+            return true;
+        }
+        if (now >= end) {
+            return false;
+        }
+        if (isatty(STDERR_FILENO) != 0) {
+            show_wait(now - begin, why);
+        }
+    }
+}
+
 void pli_ctl_request_send(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
                           struct pli_answer *answer)
 {
-    uint64_t begin = pli_clock_ns(), limit = (uint64_t)pli_ctl_request_timeout * NS_PER_S,
-             waited = 0;
-    bool is_shown = false, is_terminal = isatty(STDERR_FILENO) != 0;
-    long pause_ms = FIRST_MS;
-    for (ask_once(pid, kind, body, len, answer); answer->error == EBUSY && waited < limit;
-         ask_once(pid, kind, body, len, answer)) {
-        cut_advice(answer);
-        if (is_terminal && waited > 0) {
-            fprintf(stderr, "\r\033[Kmpictl: waiting for %llu s: %s (^C ends the wait)",
-                    (unsigned long long)(waited / NS_PER_S), answer->text);
-            is_shown = true;
-        }
-        uint64_t left_ms = (limit - waited) / NS_PER_MS + 1;
-        uint64_t ms = (uint64_t)pause_ms < left_ms ? (uint64_t)pause_ms : left_ms;
-        usleep((useconds_t)(ms * 1000));
-        pause_ms = pause_ms < MOST_MS ? pause_ms * 2 : MOST_MS;
-        waited = pli_clock_ns() - begin;
+    uint64_t begin = pli_clock_ns(), end = begin + (uint64_t)pli_ctl_request_timeout * NS_PER_S;
+    uint32_t waits = pli_ctl_request_timeout > 0 ? PLI_ASK_WAITS : 0;
+    bool is_waiting = false, has_waited = false;
+    int fd = pli_ctl_request_connect(pid);
+    if (fd < 0) {
+        pli_mpictl_bad("process %ld is no mpiexec of yours that was started with --elastic, "
+                       "--checkpoint-dir or --movable",
+                       pid);
     }
-    if (is_shown) {
+    if (!send_request(fd, (uint32_t)kind | waits, body, len)) {
+        say_ended(pid);
+    }
+    do {
+        if (is_waiting && !wait_answer(fd, begin, end, answer->text)) {
+            break;
+        }
+        if (!take_answer(fd, answer)) {
+            say_ended(pid);
+        }
+        is_waiting = answer->error == EBUSY;
+        has_waited = has_waited || is_waiting;
+        cut_advice(answer);
+    } while (waits != 0 && (answer->error == EBUSY || answer->error == EINPROGRESS));
+    close(fd); // mpiexec forgets a request that waits
+    if (has_waited && isatty(STDERR_FILENO) != 0) {
         fputs("\r\033[K", stderr);
     }
-    if (answer->error == EBUSY && limit > 0) {
-        cut_advice(answer);
+    if (answer->error == EBUSY && waits != 0) {
         size_t n = strlen(answer->text);
         snprintf(answer->text + n, sizeof answer->text - n, "; given up after %ld s (--timeout)",
                  pli_ctl_request_timeout);
