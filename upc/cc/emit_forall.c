@@ -531,7 +531,7 @@ static void put_runs(struct emitter *e, struct forall *f, int id, int loop)
         pli_emit_puts(e, ";");
         if (block > 0) {
             pli_emit_printf(
-                e, " __pli_run%d = pli_upc_run(__pli_run%d, __pli_p%d_%d, %lldL, %lldL);", id, id,
+                e, " __pli_run%d = pli_upc_run_length(__pli_run%d, __pli_p%d_%d, %lldL, %lldL);", id, id,
                 id, i, (long long)block, (long long)pli_layout_elems(n->type).n);
         }
     }

@@ -62,7 +62,7 @@ static inline void *pli_upc_of(char *symbol, void *at)
 }
 
 // At most so many iterations, or those until p, which goes on by whole rows, leaves its block.
-static inline long pli_upc_run(long most, pli_upc_pts p, long block, long row)
+static inline long pli_upc_run_length(long most, pli_upc_pts p, long block, long row)
 {
     long left = (block - (long)pli_upc_phaseof(p)) / row;
     return left < most ? left : most;
