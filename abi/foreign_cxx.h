@@ -30,6 +30,9 @@ extern const F_Errhandler pli_foreign_cxx_throwing; // MPI::ERRORS_THROW_EXCEPTI
 // Each ABI has its own: call a function of C++.
 void pli_foreign_cxx_op(const struct pli_foreign_cxx *c, void *in, void *inout, int *len,
                         F_Datatype *type);
+// Of Open MPI alone: call an operation in Java, which has no function (user is NULL).
+void pli_foreign_java_op(const struct pli_foreign_cxx *c, void *in, void *inout, int *len,
+                         F_Datatype *type);
 void pli_foreign_cxx_error(const struct pli_foreign_cxx *c, enum pli_foreign_on on, void *handle,
                            int *code);
 // MPI::ERRORS_THROW_EXCEPTIONS for a kind of object; MPI_ERRHANDLER_NULL: there is none.

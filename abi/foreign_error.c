@@ -32,8 +32,13 @@ int pli_foreign_error_in(int code)
     return (code & ~CLASS) | (class < ADDED ? pli_foreign_class_in(class) : class);
 }
 
+int (*pli_foreign_error_unmarked)(int code);
+
 int pli_foreign_error_out(int code)
 {
+    if (pli_foreign_error_unmarked != NULL) {
+        return pli_foreign_error_unmarked(code);
+    }
     if (code < ADDED) {
         return pli_foreign_class_out(code);
     }

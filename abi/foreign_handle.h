@@ -40,6 +40,7 @@ enum pli_foreign_type {
 extern const uint16_t pli_foreign_builtin_in[PLI_FOREIGN_N][256];
 extern const uint32_t pli_foreign_builtin_out[PLI_FOREIGN_PREDEFINED];
 _Noreturn void pli_foreign_env_full(void);
+void *pli_foreign_threadcomm_in(uint32_t h); // the calling thread's rank of it; NULL: it has none
 
 // An object is a number of 26 bits: where it begins among all objects. Some of the pairs of MPICH
 // are of the kind 2, so ours are all of the kind 3.
@@ -50,7 +51,9 @@ static inline void *pli_foreign_in(uint32_t h, enum pli_foreign_type type, uint3
     }
     uint32_t slot = h >> 30 == 1 ? h & 0x7f : h >> 30 == 2 ? 0x80 | (h & 0x7f) : 0x7f;
     uint16_t value = pli_foreign_builtin_in[type][slot];
-    return pli_foreign_builtin_out[value] == h ? (void *)(uintptr_t)value : NULL;
+    return pli_foreign_builtin_out[value] == h ? (void *)(uintptr_t)value
+           : type == PLI_FOREIGN_COMM          ? pli_foreign_threadcomm_in(h)
+                                               : NULL;
 }
 
 static inline int pli_foreign_out(const void *h, uint32_t kind)
@@ -102,8 +105,12 @@ static inline F_File pli_foreign_file_out(MPI_File h)
 struct F_object {
     uint64_t magic;
     uintptr_t value; // the handle in the standard ABI; 0: there is no such
+    uint16_t flags;  // of a datatype: F_TYPE_IS_RUN, or 0; the bindings for Java read it
     int32_t fortran; // its number in Fortran; -1: it has none
 };
+enum { F_TYPE_IS_RUN = 0x30 }; // one element is a run of bytes, and so are several
+_Static_assert(offsetof(struct F_object, flags) == 16,
+               "where Open MPI has the flags of a datatype");
 
 extern struct F_object *const pli_foreign_builtin_out[PLI_FOREIGN_PREDEFINED];
 
@@ -226,6 +233,9 @@ static inline F_File pli_foreign_file_f2c(MPI_Fint i)
 // Error codes and classes (foreign_error.c).
 int pli_foreign_error_in(int code);
 int pli_foreign_error_out(int code);
+// NULL, or what pli_foreign_error_out calls instead: for bindings that look codes up in a table, in
+// which one with marks has no place.
+extern int (*pli_foreign_error_unmarked)(int code);
 
 // The special addresses. MPI_BOTTOM is NULL everywhere.
 static inline void *pli_foreign_buffer_in(const void *buf)

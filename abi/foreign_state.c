@@ -6,6 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+// Of the library below (src/msg/grequest.h).
+bool pli_grequest_poll_by(MPI_Request handle, void (*poll)(void *extra));
+
 static struct pli_foreign_state *_Atomic keyvals;             // the newest is the first
 static _Thread_local struct pli_foreign_state *last_grequest; // that this thread started
 
@@ -206,21 +209,28 @@ static int cancel(void *extra_state, int complete)
     return code_in(s->call.cancel(s->call.extra, complete));
 }
 
-int pli_foreign_state_grequest(F_Grequest_query_function *query_fn,
-                               F_Grequest_free_function *free_fn,
-                               F_Grequest_cancel_function *cancel_fn, void *extra_state,
-                               F_Request *request)
+// The function that waits is for several requests at once, which saves time only: it is called
+// where there is no other.
+static void poll_request(void *extra_state)
+{
+    struct pli_foreign_state *s = extra_state;
+    F_Status status = { .MPI_ERROR = 0 };
+    if (s->call.poll != NULL) {
+        s->call.poll(s->call.extra, &status);
+    } else {
+        s->call.wait(1, &s->call.extra, 0, &status);
+    }
+}
+
+int pli_foreign_state_grequest_as(const struct pli_foreign_functions *like, F_Request *request)
 {
     MPI_Request r = MPI_REQUEST_NULL;
-    struct pli_foreign_state *s = make((struct pli_foreign_state){ .call.extra = extra_state,
-                                                                   .call.query = query_fn,
-                                                                   .call.free = free_fn,
-                                                                   .call.cancel = cancel_fn });
+    struct pli_foreign_state *s = make((struct pli_foreign_state){ .call = *like });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
-    int err = pli_std_MPI_Grequest_start(query_fn != NULL ? query : NULL, drop_request,
-                                         cancel_fn != NULL ? cancel : NULL, s,
+    int err = pli_std_MPI_Grequest_start(like->query != NULL ? query : NULL, drop_request,
+                                         like->cancel != NULL ? cancel : NULL, s,
                                          request != NULL ? &r : NULL);
     if (err != 0) {
         free(s);
@@ -228,7 +238,21 @@ int pli_foreign_state_grequest(F_Grequest_query_function *query_fn,
     }
     *request = s->request = pli_foreign_request_out(r);
     last_grequest = s;
+    if (like->poll != NULL || like->wait != NULL) {
+        pli_grequest_poll_by(r, poll_request);
+    }
     return 0;
+}
+
+int pli_foreign_state_grequest(F_Grequest_query_function *query_fn,
+                               F_Grequest_free_function *free_fn,
+                               F_Grequest_cancel_function *cancel_fn, void *extra_state,
+                               F_Request *request)
+{
+    struct pli_foreign_functions f = {
+        .extra = extra_state, .query = query_fn, .free = free_fn, .cancel = cancel_fn
+    };
+    return pli_foreign_state_grequest_as(&f, request);
 }
 
 struct pli_foreign_state *pli_foreign_state_of_grequest(F_Request request)

@@ -21,6 +21,8 @@ struct pli_foreign_functions {
     F_Grequest_query_function *query;
     F_Grequest_free_function *free;
     F_Grequest_cancel_function *cancel;
+    int (*poll)(void *extra, F_Status *status);                         // of MPICH's
+    int (*wait)(int n, void **extra, double timeout, F_Status *status); // of MPICH's
 };
 
 struct pli_foreign_state {
@@ -40,5 +42,8 @@ struct pli_foreign_state {
 // none.
 struct pli_foreign_state *pli_foreign_state_of_keyval(int keyval);
 struct pli_foreign_state *pli_foreign_state_of_grequest(F_Request request);
+
+// Start a generalized request with the functions of `like` and its argument.
+int pli_foreign_state_grequest_as(const struct pli_foreign_functions *like, F_Request *request);
 
 #endif

@@ -267,6 +267,12 @@ def int_tables(abi, standard):
     return out + ["};", ""]
 
 
+def type_flags(abi, name):
+    """Of the variable of a predefined handle: whether it is a datatype without gaps."""
+    has_gaps = name in ("MPI_SHORT_INT", "MPI_LONG_INT", "MPI_DOUBLE_INT", "MPI_LONG_DOUBLE_INT", "MPI_DATATYPE_NULL")
+    return "F_TYPE_IS_RUN" if abi.const[name][0] == "MPI_Datatype" and not has_gaps else "0"
+
+
 def pointer_tables(abi, standard):
     """Open MPI's predefined handles: each is a variable that says which of ours it is."""
     of = {}
@@ -286,7 +292,7 @@ def pointer_tables(abi, standard):
             out.append(f"_Alignas(8) char pli_object_{symbol}[{size}] __asm__(\"{symbol}\");")
             continue
         out += [f"_Alignas(64) struct {{ struct F_object object; char rest[{size} - sizeof(struct F_object)]; }}",
-                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours}, "
+                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours}, {type_flags(abi, name)}, "
                 f"{abi.fortran.get(name, -1)} }}, {{ 0 }} }}; // {name}"]
     out += ["", "struct F_object *const pli_foreign_builtin_out[1024] = {"]
     out += [f"    [{standard[name]}] = &{value}," for name, (ctype, value) in abi.const.items()

@@ -61,7 +61,11 @@ void pli_foreign_cxx_op(const struct pli_foreign_cxx *c, void *in, void *inout, 
 {
     typedef void proxy(void *in, void *inout, int *len, F_Datatype *type,
                        pli_foreign_function *user);
-    ((proxy *)c->proxy)(in, inout, len, type, c->user);
+    if (c->user == NULL) {
+        pli_foreign_java_op(c, in, inout, len, type);
+    } else {
+        ((proxy *)c->proxy)(in, inout, len, type, c->user);
+    }
 }
 
 // A communicator for a function that looks at what kind it is.
@@ -80,7 +84,7 @@ static F_Comm show(union fake *f, F_Comm comm)
     for (size_t i = FIRST_FLAGS; i < sizeof f->comm_flags / sizeof f->comm_flags[0]; i++) {
         f->comm_flags[i] = flags;
     }
-    f->handle = (struct F_object){ PLI_FOREIGN_MAGIC, (uintptr_t)ours, -1 };
+    f->handle = (struct F_object){ PLI_FOREIGN_MAGIC, (uintptr_t)ours, 0, -1 };
     return (F_Comm)(void *)f;
 }
 
@@ -142,7 +146,7 @@ union fake *ompi_errhandler_create(enum handler_type type, pli_foreign_function 
     if (err != 0) {
         pli_foreign_env_end("there is no memory for an error handler");
     }
-    f->handle = (struct F_object){ PLI_FOREIGN_MAGIC, (uintptr_t)e, -1 };
+    f->handle = (struct F_object){ PLI_FOREIGN_MAGIC, (uintptr_t)e, 0, -1 };
     return f;
 }
 

@@ -28,6 +28,7 @@ static const struct pli_foreign_mpi libraries[] = {
     { "libmpi_usempif08.so.40", "Open MPI", "openmpi", true },
     { "libmpi_usempi_ignore_tkr.so.40", "Open MPI", "openmpi", true },
     { "libmpi_usempi.so.40", "Open MPI", "openmpi", true },
+    { "libmpi_java.so.40", "Open MPI", "openmpi", true },
     { "libmpi.so.", "Open MPI", NULL, false },
     { "libmpi_mpifh.so.", "Open MPI", NULL, false },
     { "libmpi_usempif08.so.", "Open MPI", NULL, false },

@@ -27,9 +27,8 @@ enum pli_form {
 // Immutable once made, but for is_committed, attributes and name.
 struct pli_datatype {
     struct pli_obj obj;
-    MPI_Count size; // bytes of data in one element
-    MPI_Count lb, extent, true_lb, true_extent;
-    bool is_committed;
+    MPI_Count size;    // bytes of data in one element
+    bool is_committed; // Open MPI has flags here, which its bindings for Java read: see below
     bool is_dense;     // `count` elements are one run of count*size bytes that begins at true_lb
     bool is_run;       // one element is one run of bytes that begins at true_lb
     bool has_lb;       // the user has set where it begins, which wins over where its data does
@@ -40,6 +39,7 @@ struct pli_datatype {
     uint8_t index;     // enum pli_number of a pair's index
     uint8_t form;      // enum pli_form: the predefined type all elements are
     int align;
+    MPI_Count lb, extent, true_lb, true_extent;
     int depth;                        // of the recipe
     const struct pli_datatype *elem;  // the predefined type all elements are; NULL: several
     MPI_Count n_elem;                 // how many numbers, a pair being two
@@ -51,6 +51,13 @@ struct pli_datatype {
     struct pli_attr_list *attrs;
     char *name; // NULL: has none
 };
+
+// A handle of Open MPI's ABI is the address of this. Its bindings for Java take bit 4 of these two
+// bytes for a type that is one run of bytes, and ask the library to copy one that is not: two bools
+// never have it.
+_Static_assert(offsetof(struct pli_datatype, is_committed) == 16 &&
+                   offsetof(struct pli_datatype, is_dense) == 17,
+               "no bit but the lowest");
 
 struct pli_datatype *pli_datatype_retain(struct pli_datatype *t);
 void pli_datatype_release(struct pli_datatype *t);

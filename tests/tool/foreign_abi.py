@@ -17,7 +17,7 @@ if THERE == ["standard"]:
     print("there is neither mpicc.mpich nor mpicc.openmpi")
     sys.exit(77)
 
-LACKING = {"mpich": "MPIX_Grequest_start", "openmpi": "ompi_op_set_java_callback"}  # functions that we do not have
+LACKING = {"mpich": "MPIX_Stream_comm_create_multiplex", "openmpi": "MPI_Session_set_info"}  # functions of later releases that we do not have
 SANITIZER = sanitizer_flags()
 here = tempfile.mkdtemp()
 
@@ -56,6 +56,11 @@ for abi, words in (("mpich", "mpicxx.mpich"), ("openmpi", "mpic++.openmpi")):
         subprocess.run([words, "-w", "-I", os.path.join(SOURCE, "tests"), *SANITIZER, "-o", program, os.path.join(SOURCE, "tests", "abi", "foreign_cxx.cc")], check=True)
         r = Run("-n", 3, program, cwd=here, timeout=120)
         check(r.rc == 0, f"{abi}: {r}")
+
+# Extensions of MPICH.
+if "mpich" in THERE:
+    r = Run("-n", 2, build("mpich", "extensions", os.path.join(SOURCE, "tests", "abi", "foreign_mpich.c"), "-pthread"), timeout=120)
+    check(r.rc == 0 and r.out == "all is well\n" and r.err == "", r)
 
 # In one world: each program has its own ABI, and a spawned one too.
 words = []
@@ -97,7 +102,8 @@ for abi in THERE[1:]:
     check("three" not in r.out, f"{abi}: {r}")
     # What is not there ends the program at its first call, not when it is loaded.
     name = LACKING[abi]
-    lacks = build(abi, "lacks", SMALL, f'-DLACKS="{name}"')
+    ours = os.path.join(BUILD, "lib", "pliant", abi, {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}[abi])
+    lacks = build(abi, "lacks", SMALL, f'-DLACKS="{name}"', "-Wl,--no-as-needed,--allow-shlib-undefined", ours)
     r = Run("-n", 3, lacks)
     check(r.rc != 0 and "three\n" in r.out and f"{name} was called, which Pliant MPI does not have" in r.words, r)
     # The wrong MPI beside the right one.

@@ -36,7 +36,7 @@ for file in include/mpi.h lib/libmpi_abi.so.0 lib/libmpi_abi.so.1 lib/libmpi_abi
     share/man/man7/pliant-settings.7 share/man/man3/MPI_Send.3 share/doc/pliant/LICENSE \
     include/mpix_balance.h lib/libmpix_balance.so.0 lib/libmpix_balance.a share/man/man3/mpix_balance.3 \
     share/pliant/examples/hello.c share/pliant/examples/Makefile share/pliant/examples/python/heat.py \
-    lib/pliant/standard/libmpi_abi.so.1 lib/pliant/mpich/libmpich.so.12 lib/pliant/openmpi/libmpi_mpifh.so.40 \
+    lib/pliant/standard/libmpi_abi.so.1 lib/pliant/mpich/libmpich.so.12 lib/pliant/openmpi/libmpi_mpifh.so.40 lib/pliant/openmpi/libmpi_java.so \
     lib/pliant/openmpi/bin/ompi_info; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
