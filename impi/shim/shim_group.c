@@ -27,12 +27,13 @@ int pli_shim_group_show(uint32_t *world, int n, MPI_Group *out)
     MPI_Group whole;
     struct entry *e = NULL;
     const int zero = 0;
-    if (n == 0) {
-        free(world);
-        *out = MPI_GROUP_EMPTY;
-        return MPI_SUCCESS;
-    }
     int rc = PMPI_Comm_group(MPI_COMM_WORLD, &whole);
+    if (rc == MPI_SUCCESS && n == 0) { // the native library counts who will free its empty group
+        rc = PMPI_Group_incl(whole, 0, NULL, out);
+        (void)PMPI_Group_free(&whole);
+        free(world);
+        return rc;
+    }
     if (rc == MPI_SUCCESS) {
         e = calloc(1, sizeof *e);
         rc = e == NULL ? MPI_ERR_NO_MEM : PMPI_Group_incl(whole, 1, &zero, &e->token);

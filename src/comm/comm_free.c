@@ -11,6 +11,7 @@
 #include "obj/attr.h"
 #include "obj/comm.h"
 #include "obj/group.h"
+#include "obj/impi_span.h"
 
 static enum pli_err check(const struct pli_comm *c)
 {
@@ -27,7 +28,9 @@ static enum pli_err check(const struct pli_comm *c)
 enum pli_err pli_comm_free_free(struct pli_comm *comm)
 {
     enum pli_err err = check(comm);
-    if (err == PLI_OK && comm->is_span) { // the IMPI standard requires a message
+    // The IMPI standard requires a message; where all clients can do without, it would make
+    // members wait that do not wait for each other in one MPI.
+    if (err == PLI_OK && comm->is_span && !pli_impi_span_has_later()) {
         err = comm->is_inter ? pli_intercomm_impi_leave(comm) : pli_coll_barrier(comm);
     }
     if (err == PLI_OK && comm->attrs != NULL) {

@@ -147,9 +147,14 @@ void pli_impi_span_end(struct pli_comm *c)
     c->span = NULL;
 }
 
+bool pli_impi_span_has_later(void)
+{
+    return pli_boot.gateway == NULL || pli_boot.gateway->has_later != 0;
+}
+
 enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *c)
 {
-    if (pli_boot.gateway == NULL || pli_boot.gateway->has_later != 0) {
+    if (pli_impi_span_has_later()) {
         return PLI_OK;
     }
     return pli_fail(

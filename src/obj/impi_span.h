@@ -24,8 +24,9 @@ bool pli_impi_span_is_far(uint64_t proc); // and in another client than this pro
 bool pli_impi_span_has_far(const struct pli_group *g);
 bool pli_impi_span_has_outside(const struct pli_group *g);
 
-// Fails, with a sentence, where not all clients can do what goes between clients of Pliant MPI
-// and libimpi only: a rank that tried with others would wait.
+// Whether all clients can do what goes between clients of Pliant MPI and libimpi only. The other
+// fails, with a sentence, where they cannot: a rank that tried would wait.
+bool pli_impi_span_has_later(void);
 enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *c);
 
 // IMPI_CLIENT_SIZE, _COLOR, IMPI_HOST_SIZE, _COLOR: of the local group, and of the caller in it.

@@ -326,8 +326,51 @@ static void cancel(void)
     CHECK(flag == 0 && v == from);
 }
 
+// A group without members can be made and freed often.
+static void empty_groups(void)
+{
+    MPI_Group world, none;
+    int size;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    for (int i = 0; i < 10; i++) {
+        MPI_Group_incl(world, 0, NULL, &none);
+        MPI_Group_size(none, &size);
+        CHECK(size == 0);
+        MPI_Group_free(&none);
+    }
+    MPI_Group_free(&world);
+}
+
+// Who frees a communicator does not wait for the others, and receives on it what is under way.
+static void free_early(void)
+{
+    MPI_Comm dup;
+    MPI_Request req;
+    int v = -1, last = n - 1;
+    MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+    if (me == last) {
+        MPI_Irecv(&v, 1, MPI_INT, 0, 4, dup, &req);
+        MPI_Comm_free(&dup);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        int out = 77;
+        MPI_Send(&out, 1, MPI_INT, last, 4, dup);
+    }
+    if (me == last) {
+        MPI_Wait(&req, MPI_STATUS_IGNORE);
+        CHECK(v == 77);
+    } else {
+        MPI_Comm_free(&dup);
+    }
+}
+
 static void comms(void)
 {
+    empty_groups();
+    if (n > 1) {
+        free_early();
+    }
     MPI_Comm half, dup, few, deep, cart;
     MPI_Group world, pick, other;
     int rank, size, result, v, sum;
