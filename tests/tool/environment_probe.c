@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that uses the locale of its user: says how it writes a half, and what becomes of a wait at a port with such a time limit.
+// A program that uses the locale of its user: says how it writes a half, and what becomes of a wait
+// at a port whose time limit is a fraction.
 #include <locale.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ int main(int argc, char **argv)
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Info_create(&info);
-    MPI_Info_set(info, "timeout", "0.5");
+    MPI_Info_set(info, "timeout", "0.1");
     MPI_Open_port(MPI_INFO_NULL, port);
     int err = MPI_Comm_accept(port, info, 0, MPI_COMM_SELF, &other);
     MPI_Error_class(err, &err_class);

@@ -4,12 +4,12 @@
 
 usage: apps_world.py --build BUILD [--work DIR] [--docs PAGE] [--no-install] [NAME]...
 
-The sources are those of the authors, as Debian keeps them (apt-get source --tar-only; deb-src lines and a network). Each application is built
+The sources are those of the authors, as Debian keeps them (apt-get source --tar-only; a network), or archives of the same names in
+the folder tars of --work. Each application is built
 and run in a folder of its own, which is removed at the end unless --work names it. The status is 1 if one cannot be built with this MPI,
 fails on it, or answers otherwise than on the others.
 """
 import argparse
-import dataclasses
 import os
 import pathlib
 import re
@@ -19,82 +19,21 @@ import sys
 import tempfile
 import time
 
-from compare import LAUNCHER, Outcome, bash, install, missing, same, write_page
+from apps_programs import APPS
+from compare import LAUNCHER, Outcome, bash, install, missing, same, source_options, write_page
 
 BEGIN = "<!-- applications: make test-apps writes from here -->"
 NEEDED = "dpkg-dev make gcc openmpi-bin libopenmpi-dev mpich libmpich-dev"
 
 
-@dataclasses.dataclass
-class App:
-    """`build` and `run` are for bash, in a copy of the sources: $CC is the compiler, $RUN starts the ranks, $JOBS compilers may run at once."""
-
-    name: str
-    source: str
-    packages: str
-    ranks: int
-    what: str
-    build: str
-    run: str
-    answer: str
-    reads: tuple = ()
-    tolerance: float = 1e-6
-
-
-# Open MPI 4 has no longer the names of MPI-1 that HPL uses.
-HPCC = """find . -name '*.c' -exec sed -i 's/MPI_Address *(/MPI_Get_address(/; s/MPI_Type_struct *(/MPI_Type_create_struct(/' {} +
-cat >hpl/Make.here <<END
-SHELL = /bin/sh
-CD = cd
-CP = cp
-LN_S = ln -s
-MKDIR = mkdir -p
-RM = rm -f
-TOUCH = touch
-ARCH = here
-TOPdir = ../../..
-INCdir = \\$(TOPdir)/include
-BINdir = \\$(TOPdir)/bin/here
-LIBdir = \\$(TOPdir)/lib/here
-HPLlib = \\$(LIBdir)/libhpl.a
-LAlib = -lblas
-F2CDEFS = -DAdd_ -DStringSunStyle -DF77_INTEGER=int
-HPL_INCLUDES = -I\\$(INCdir) -I\\$(INCdir)/here
-HPL_LIBS = \\$(HPLlib) \\$(LAlib)
-HPL_DEFS = \\$(F2CDEFS) \\$(HPL_INCLUDES)
-CC = $CC
-CCNOOPT = \\$(HPL_DEFS)
-CCFLAGS = \\$(HPL_DEFS) -O2 -w
-LINKER = $CC
-LINKFLAGS = -lm
-ARCHIVER = ar
-ARFLAGS = r
-RANLIB = echo
-END
-make -j$JOBS arch=here LAlib='-lblas -lm'
-sed -e 's/^1000 /200 /' -e '0,/^2            Ps/s//1            Ps/' _hpccinf.txt >hpccinf.txt"""
-# The part of FFTW that uses MPI and its test program; the transforms of single ranks are those of Debian's library of the same release.
-FFTW = """./configure -q --disable-fortran --disable-doc CC=gcc CFLAGS=-O2
-rm -f mpi/testsched.c
-ls mpi/*.c tests/fftw-bench.c tests/hook.c libbench2/*.c | xargs -P $JOBS -I{} $CC -O2 -w -DHAVE_CONFIG_H -I. -Iapi -Impi -c {} -o {}.o
-ar rc bench.a libbench2/*.o
-$CC -o mpi-bench mpi/*.o tests/*.o bench.a -lfftw3 -lm"""
-FFTW_CHECKS = "$RUN ./mpi-bench -v -oestimate " + " ".join("--verify " + p for p in ("32x24x10", "obc60x30", "ifc60x30", "ofr4x12x18v3", "ibr10x12x5x12v2", "ik15o00x20e10"))
-APPS = [
-    App("netpipe", "netpipe", "", 2, "messages of up to 64 bytes", 'make mpi MPICC="$CC" CFLAGS="-O2 -w"', "$RUN ./NPmpi -u 64 -n 200 -o np.out", r"(?<=: )[ ]+\d+ bytes"),
-    App("hpcc", "hpcc", "libblas-dev", 2, "all its tests, with a small input", HPCC, "$RUN ./hpcc", r"(?m)^(?!CPU).*(PASSED|FAILED)|(Success=\d+)",
-        reads=("hpccoutf.txt",)),
-    App("fftw", "fftw3", "libfftw3-dev", 4, "its checks of six transforms in two to four dimensions", FFTW, FFTW_CHECKS, r"(?m)^\S+(?= \d)"),
-]
-
-
-def fetch(app, tars, env):
-    """The archive of the authors' sources, or None and what apt-get said."""
+def fetch(app, tars, options):
+    """The archive of the authors' sources, or None and what apt-get said. One that is in the folder is taken as it is."""
     def have():
         return sorted(tars.glob(f"{app.source}_*.orig.tar.*"))
     said = ""
     for _ in range(0 if have() else 2):
-        r = subprocess.run(["apt-get", "source", "-qq", "--download-only", "--tar-only", app.source], cwd=tars, env=env, capture_output=True, text=True, check=False)
+        r = subprocess.run(["apt-get", *options, "source", "-qq", "--download-only", "--tar-only", app.source], cwd=tars,
+                           capture_output=True, text=True, check=False)
         said = r.stderr
         if have():
             break
@@ -107,8 +46,8 @@ def build_app(app, mpi, archive, work, args):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     subprocess.run(["tar", "-xf", archive, "--strip-components=1"], cwd=folder, check=True)
-    compiler = f"{args.build}/bin/mpicc" if mpi == "pliant" else f"mpicc.{mpi}"
-    env = {**os.environ, "CC": compiler, "JOBS": str(args.jobs)}
+    cc, cxx = (f"{args.build}/bin/{w}" if mpi == "pliant" else f"{w}.{mpi}" for w in ("mpicc", "mpicxx"))
+    env = {**os.environ, "CC": cc, "CXX": cxx, "JOBS": str(args.jobs)}
     status, said = bash("set -e\n" + app.build, folder, env, args.limit)
     return folder, None if status == 0 else Outcome(status, said, 0, "$^")
 
@@ -163,11 +102,12 @@ def run_all(args, apps, work):
     failed = left_out = 0
     tars = work / "tars"
     tars.mkdir(exist_ok=True)
+    options = source_options(work)
     for i, app in enumerate(apps):
         print(f"[{i + 1}/{len(apps)}] {app.name}: ", end="", flush=True)
-        archive, said = fetch(app, tars, os.environ)
+        archive, said = fetch(app, tars, options)
         if archive is None:
-            print(f"left out, apt-get source does not give it: {said.strip().splitlines()[-1:] or ''}. It needs a deb-src line in /etc/apt", flush=True)
+            print(f"left out, apt-get source does not give it, nor is it in {tars}: {' '.join(re.findall(r'(?m)^E: (.*)', said)[:1])}", flush=True)
             left_out += 1
             continue
         best = try_app(app, archive, work, args)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What abi_world.py and apps_world.py share: installing packages, running programs with a limit, comparing what they say."""
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -33,6 +34,23 @@ def install(who, packages, work):
     with open(work / "apt.log", "ab") as log:
         status = subprocess.run(command, stdout=log, stderr=log, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, check=False)
     print(f"{who}: apt-get ended with {status.returncode} after {time.monotonic() - begin:.0f} s", flush=True)
+
+
+def source_options(work):
+    """Options for apt-get source where /etc/apt names archives of packages alone: the same archives' sources, in lists of our own."""
+    if subprocess.run(["apt-get", "indextargets", "Created-By: Sources"], capture_output=True, check=False).stdout:
+        return []
+    parts = work / "apt" / "sources.list.d"
+    for folder in (parts, work / "apt" / "lists" / "partial"):
+        folder.mkdir(parents=True, exist_ok=True)
+    etc = pathlib.Path("/etc/apt")
+    for named in (etc / "sources.list", *(etc / "sources.list.d").glob("*.list"), *(etc / "sources.list.d").glob("*.sources")):
+        if named.exists():
+            text = re.sub(r"(?m)^(Types:\s*)deb\s*$|^deb(?=\s)", r"\1deb-src", named.read_text(encoding="utf-8"))
+            (parts / named.name).write_text(text, encoding="utf-8")
+    options = ["-o", "Dir::Etc::sourcelist=/dev/null", "-o", f"Dir::Etc::sourceparts={parts}", "-o", f"Dir::State::lists={work}/apt/lists"]
+    subprocess.run(["apt-get", *options, "-qq", "update"], capture_output=True, check=False)
+    return options
 
 
 class Outcome:

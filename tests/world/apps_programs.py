@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The applications that apps_world.py builds from Debian's sources.
+
+`build` and `run` are for bash, in a copy of the authors' sources: $CC and $CXX are the compilers of the MPI in question, $RUN starts the
+ranks, $JOBS compilers may run at once. `answer` finds what must be the same with all MPIs in what the program prints and in the files of
+`reads`; numbers may differ by `tolerance`, since sums of many ranks are rounded.
+"""
+import dataclasses
+
+
+@dataclasses.dataclass
+class App:
+    name: str
+    source: str
+    packages: str
+    ranks: int
+    what: str
+    build: str
+    run: str
+    answer: str
+    reads: tuple = ()
+    tolerance: float = 1e-6
+
+
+# Open MPI 4 has no longer the names of MPI-1 that HPL uses.
+HPCC = """find . -name '*.c' -exec sed -i 's/MPI_Address *(/MPI_Get_address(/; s/MPI_Type_struct *(/MPI_Type_create_struct(/' {} +
+cat >hpl/Make.here <<END
+SHELL = /bin/sh
+CD = cd
+CP = cp
+LN_S = ln -s
+MKDIR = mkdir -p
+RM = rm -f
+TOUCH = touch
+ARCH = here
+TOPdir = ../../..
+INCdir = \\$(TOPdir)/include
+BINdir = \\$(TOPdir)/bin/here
+LIBdir = \\$(TOPdir)/lib/here
+HPLlib = \\$(LIBdir)/libhpl.a
+LAlib = -lblas
+F2CDEFS = -DAdd_ -DStringSunStyle -DF77_INTEGER=int
+HPL_INCLUDES = -I\\$(INCdir) -I\\$(INCdir)/here
+HPL_LIBS = \\$(HPLlib) \\$(LAlib)
+HPL_DEFS = \\$(F2CDEFS) \\$(HPL_INCLUDES)
+CC = $CC
+CCNOOPT = \\$(HPL_DEFS)
+CCFLAGS = \\$(HPL_DEFS) -O2 -w
+LINKER = $CC
+LINKFLAGS = -lm
+ARCHIVER = ar
+ARFLAGS = r
+RANLIB = echo
+END
+make -j$JOBS arch=here LAlib='-lblas -lm'
+sed -e 's/^1000 /200 /' -e '0,/^2            Ps/s//1            Ps/' _hpccinf.txt >hpccinf.txt"""
+# The part of FFTW that uses MPI and its test program; the transforms of single ranks are those of Debian's library of the same release.
+FFTW = """./configure -q --disable-fortran --disable-doc CC=gcc CFLAGS=-O2
+rm -f mpi/testsched.c
+ls mpi/*.c tests/fftw-bench.c tests/hook.c libbench2/*.c | xargs -P $JOBS -I{} $CC -O2 -w -DHAVE_CONFIG_H -I. -Iapi -Impi -c {} -o {}.o
+ar rc bench.a libbench2/*.o
+$CC -o mpi-bench mpi/*.o tests/*.o bench.a -lfftw3 -lm"""
+FFTW_CHECKS = "$RUN ./mpi-bench -v -oestimate " + " ".join("--verify " + p for p in ("32x24x10", "obc60x30", "ifc60x30", "ofr4x12x18v3", "ibr10x12x5x12v2", "ik15o00x20e10"))
+# Built for threads that call MPI (SCOTCH_PTHREAD_MPI), and with a seed that does not change.
+SCOTCH = """cd src
+sed -e "s|^CCP.*|CCP = $CC|" -e "s|^CCD.*|CCD = $CC|" -e 's/-O3/-O2 -w/' Make.inc/Makefile.inc.x86-64_pc_linux2 >Makefile.inc
+make -j$JOBS ptscotch
+cd check
+for test in band coarsen check grow induce redist; do
+    $CC -O2 -w -DSCOTCH_PTSCOTCH -DIDXSIZE64 -DSCOTCH_PTHREAD -DCOMMON_PTHREAD -I../../include -I../libscotch -o $test test_scotch_dgraph_$test.c \\
+        -L../../lib -lptscotch -lscotch -lptscotcherrexit -lz -lm -pthread
+done"""
+SCOTCH_RUNS = """cd src/check && for test in band coarsen check grow induce redist; do $RUN ./$test data/bump.grf && echo $test passes || exit 1; done &&
+$RUN ../../bin/dgtst data/small_%r.grf && $RUN ../../bin/dgpart 9 data/bump.grf /dev/null -vm && $RUN ../../bin/dgord data/bump.grf bump.ord && wc -l bump.ord"""
+# The archive has no configure and asks git for its version.
+P4EST = """echo 2.2 | tee .tarball-version >sc/.tarball-version
+./bootstrap
+./configure -q --enable-mpi --disable-shared CC=$CC CFLAGS="-O2 -w"
+make -j$JOBS"""
+P4EST_RUNS = """for forest in "p4est_simple unit 5" "p4est_simple moebius 5" "p4est_simple star 5" "p8est_simple rotcubes 3" "p8est_simple twocubes 3"; do
+    $RUN ./example/simple/$forest || exit 1
+done"""
+SUPERLU = """cmake -S . -B build -DCMAKE_C_COMPILER=$CC -DCMAKE_CXX_COMPILER=$CXX -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-w -DTPL_BLAS_LIBRARIES=-lblas \\
+    -DTPL_ENABLE_PARMETISLIB=OFF -DXSDK_ENABLE_Fortran=OFF -Denable_openmp=OFF -Denable_single=OFF -Denable_complex16=OFF -Denable_tests=OFF
+make -C build -j$JOBS pddrive pddrive3 pddrive3d"""
+SUPERLU_RUNS = """cd EXAMPLE
+for program in "pddrive -r 2 -c 2" "pddrive3 -r 2 -c 2" "pddrive3d -r 2 -c 1 -d 2"; do $RUN ../build/EXAMPLE/$program big.rua || exit 1; done"""
+APPS = [
+    App("netpipe", "netpipe", "", 2, "messages of up to 64 bytes", 'make mpi MPICC="$CC" CFLAGS="-O2 -w"', "$RUN ./NPmpi -u 64 -n 200 -o np.out", r"(?<=: )[ ]+\d+ bytes"),
+    App("hpcc", "hpcc", "libblas-dev", 2, "all its tests, with a small input", HPCC, "$RUN ./hpcc", r"(?m)^(?!CPU).*(PASSED|FAILED)|(Success=\d+)",
+        reads=("hpccoutf.txt",)),
+    App("fftw", "fftw3", "libfftw3-dev", 4, "its checks of six transforms in two to four dimensions", FFTW, FFTW_CHECKS, r"(?m)^\S+(?= \d)"),
+    App("scotch", "scotch", "flex bison zlib1g-dev", 4, "six tests of distributed graphs, a partition into 9 parts, an ordering", SCOTCH, SCOTCH_RUNS,
+        r"(?m)^.* passes$|^\d+ bump.ord|Processors 9/9"),
+    App("p4est", "p4est", "autoconf automake libtool zlib1g-dev", 4, "five forests of quadrants and octants: refined, balanced, partitioned", P4EST, P4EST_RUNS,
+        r"checksum 0x\w+"),
+    App("superlu-dist", "superlu-dist", "cmake libblas-dev", 4, "three solutions of a sparse system of 4960 equations", SUPERLU, SUPERLU_RUNS,
+        r"(?m)Sol +0: .*(?= = \d\.\d+e-(?:09|1\d)$)"),
+]
