@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 enum {
-    MAX_MAP = 64,
+    MAX_MAP = 4096,
     MAX_THREAD = 4096,
     STOP_TRIES = 20000, // of STOP_NS: how long threads may take to stop
     STOP_NS = 100000

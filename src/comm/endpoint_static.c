@@ -18,6 +18,7 @@ enum { NONE = -1 };
 
 static struct pli_comm **comms; // by index; NULL while not open
 static int n_comm;
+static bool is_lost; // a clone had them no more
 static _Thread_local int mine = NONE;
 
 enum pli_err pli_endpoint_static_open(struct pli_comm *world, int count, enum pli_err why)
@@ -64,6 +65,17 @@ void pli_endpoint_static_close(void)
     n_comm = 0;
 }
 
+void pli_endpoint_static_clone(void)
+{
+    if (n_comm > 0 && comms[0]->obj.kind == PLI_KIND_LOST) {
+        free(comms);
+        comms = NULL;
+        n_comm = 0;
+        mine = NONE;
+        is_lost = true;
+    }
+}
+
 struct pli_comm *pli_endpoint_static_mine(const void *h)
 {
     if (pli_implicit_init_by(h)) {
@@ -75,6 +87,11 @@ struct pli_comm *pli_endpoint_static_mine(const void *h)
 
 enum pli_err pli_endpoint_static_why(void)
 {
+    if (is_lost) {
+        return pli_fail(PLI_ERR_COMM, "MPI_COMM_ENDPOINTS has ranks that MPI_Fork did not clone, "
+                                      "so this clone has none; make endpoints with "
+                                      "MPI_Comm_create_endpoints");
+    }
     if (comms == NULL) {
         return pli_fail(PLI_ERR_COMM, "there is no MPI_COMM_ENDPOINTS: initialise with "
                                       "MPI_Init_endpoints, or run with mpiexec --endpoints=N");

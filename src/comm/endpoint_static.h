@@ -18,6 +18,10 @@ enum pli_err pli_endpoint_static_open(struct pli_comm *world, int count, enum pl
 enum pli_err pli_endpoint_static_delete_attrs(void);
 void pli_endpoint_static_close(void);
 
+// In a process that was just forked: where its communicators were lost, it has no
+// MPI_COMM_ENDPOINTS. Context: it has one thread.
+void pli_endpoint_static_clone(void);
+
 // The communicator that a handle means in the calling thread and in no other, or NULL.
 struct pli_comm *pli_endpoint_static_mine(const void *h) __attribute__((cold));
 // Why MPI_COMM_ENDPOINTS cannot be used in the calling thread. Context: after MPI_Init.

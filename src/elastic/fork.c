@@ -19,6 +19,7 @@
 #include "elastic/elastic_world.h"
 #include "elastic/world_next.h"
 #include "elastic/fork_split.h"
+#include "rma/win_fork.h"
 #include "obj/comm.h"
 #include "obj/handle.h"
 
@@ -33,7 +34,7 @@ static enum pli_err check(int m, const struct pli_comm *world)
                         world->size);
     }
     if (!pli_ucx_quiesce_is_done()) { // UCX has registered memory of windows or of UPC
-        size_t n = pli_handle_live(PLI_KIND_WIN);
+        size_t n = pli_win_fork_count();
         if (n > 0) {
             return pli_fail(PLI_ERR_OTHER, "has %zu windows; free them before the call", n);
         }
@@ -41,7 +42,8 @@ static enum pli_err check(int m, const struct pli_comm *world)
                         "uses one-sided access by UCX, and such ranks cannot be cloned; set "
                         "PLIANT_UCX_RMA=never to do without");
     }
-    return pli_fork_child_may();
+    enum pli_err err = pli_fork_child_may();
+    return err == PLI_OK ? pli_win_fork_check(world->group) : err;
 }
 
 // Let MPI_COMM_WORLD be the new version. Old and new ranks call this alike.
@@ -78,7 +80,8 @@ static enum pli_err start_clone(uint32_t index, const struct pli_fork_clones *cl
                                 uint32_t version, int n_old)
 {
     pli_fault("fork_clone", pli_boot.index); // still the parent's index
-    enum pli_err err = pli_fork_child_begin(index, clones, tell_parent);
+    enum pli_err err = pli_win_fork_copy();
+    err = err == PLI_OK ? pli_fork_child_begin(index, clones, tell_parent) : err;
     if (err != PLI_OK) {
         pli_log(PLI_ERROR, "a rank cannot be forked: %s", pli_fail_take(NULL));
         _exit(1); // the parent reads the end of the pipe
@@ -88,11 +91,13 @@ static enum pli_err start_clone(uint32_t index, const struct pli_fork_clones *cl
     pli_elastic_world_clone();
     pli_world_next_clone();
     pli_fork_comm_clone();
+    pli_win_fork_lose();
     pli_fault("fork_become", boot->index);
     boot->ops->ready(boot);
     tell_parent();
     pli_fault("fork_ready", boot->index);
-    return enter_new_world(version, n_old);
+    err = enter_new_world(version, n_old);
+    return err == PLI_OK ? pli_win_fork_connect() : err;
 }
 
 // Fork this process. In the clone *is_new is true. The parent returns when the clone is a process
@@ -106,31 +111,24 @@ static enum pli_err clone_process(uint32_t index, bool *is_new)
     return err;
 }
 
-static enum pli_err fork_quiesced(int m, struct pli_info *info, enum pli_err why, int *n_out)
+// All ranks can be cloned, and no window is in use. *is_new: this is a clone.
+static enum pli_err fork_agreed(int m, struct pli_info *info, struct pli_comm *world,
+                                uint32_t version, bool *is_new)
 {
-    uint32_t version;
-    struct pli_comm *world = pli_elastic_world_newest(&version);
     struct pli_answer a;
     int n_old = world->size, rank = world->rank;
-    bool is_new = false;
-    why = why == PLI_OK ? check(m, world) : why;
-    enum pli_err err = pli_fork_exchange_agree(world, m, why);
-    if (err != PLI_OK) {
-        return err;
-    }
     pli_fault("fork_ask", pli_boot.index);
     const struct pli_ask_fork want = { version, (uint32_t)m, pli_boot.index, 0 };
-    err = pli_fork_exchange_clones(world, &want, info, &a);
+    enum pli_err err = pli_fork_exchange_clones(world, &want, info, &a);
     if (err != PLI_OK) {
         return err;
     }
     pli_resize_error_fork(true);
     pli_fault("fork_split", pli_boot.index);
     if (rank < m) {
-        err = clone_process(a.first + (uint32_t)rank, &is_new);
-        if (is_new) {
+        err = clone_process(a.first + (uint32_t)rank, is_new);
+        if (*is_new) {
             const struct pli_fork_clones clones = { world->group, m, a.first };
-            *n_out = 0;
             return start_clone(a.first + (uint32_t)rank, &clones, version + 1, n_old);
         }
     }
@@ -140,12 +138,32 @@ static enum pli_err fork_quiesced(int m, struct pli_info *info, enum pli_err why
     const struct pli_ask_forked done = { err == PLI_OK, 0 };
     enum pli_err end = pli_fork_exchange_ask(world, PLI_ASK_FORKED, &done, sizeof done, &a);
     err = err == PLI_OK ? end : err;
-    if (err == PLI_OK) {
-        err = enter_new_world(version + 1, n_old);
-    } else {
+    if (err != PLI_OK) {
         pli_resize_error_fork(false);
+        return err;
     }
-    *n_out = m;
+    return enter_new_world(version + 1, n_old);
+}
+
+static enum pli_err fork_quiesced(int m, struct pli_info *info, enum pli_err why, int *n_out)
+{
+    uint32_t version;
+    struct pli_comm *world = pli_elastic_world_newest(&version);
+    bool is_new = false;
+    struct pli_fail_saved saved;
+    why = why == PLI_OK ? check(m, world) : why;
+    enum pli_err err = pli_fork_exchange_agree(world, m, why);
+    if (err != PLI_OK) {
+        return err;
+    }
+    pli_win_fork_suspend();
+    err = fork_agreed(m, info, world, version, &is_new);
+    *n_out = is_new ? 0 : m;
+    if (!is_new) {
+        pli_fail_save(&saved, err);
+        enum pli_err resumed = pli_win_fork_resume();
+        err = err == PLI_OK ? resumed : pli_fail_repeat(&saved);
+    }
     return err;
 }
 

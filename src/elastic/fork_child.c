@@ -16,6 +16,7 @@
 #include "msg/process.h"
 #include "msg/progress.h"
 #include "msg/progress_thread.h"
+#include "msg/segment.h"
 #include "obj/comm.h"
 #include "obj/group.h"
 #include "obj/session.h"
@@ -32,15 +33,9 @@ static void flush_buffer(struct pli_comm *c, void *arg)
     }
 }
 
-struct uncloneable {
-    size_t n_static, n_upc;
-};
-
-static void count_uncloneable(struct pli_comm *c, void *arg)
+static void count_upc(struct pli_comm *c, void *arg)
 {
-    struct uncloneable *o = arg;
-    o->n_static += pli_endpoint_static_is(c);
-    o->n_upc += c->context == PLI_CONTEXT_UPC || c->context == PLI_CONTEXT_UPC_ALL;
+    *(size_t *)arg += c->context == PLI_CONTEXT_UPC || c->context == PLI_CONTEXT_UPC_ALL;
 }
 
 // The number of threads: the directory has a link for each of them besides its own two.
@@ -57,17 +52,11 @@ static enum pli_err check_objects(void)
         enum pli_kind kind;
         const char *what;
     } kinds[] = { { PLI_KIND_MESSAGE, "matched messages (MPI_Mprobe) that it has not received" },
-                  { PLI_KIND_FILE, "files (MPI_File_open)" }, // each has a window
-                  { PLI_KIND_WIN, "windows" } };
-    struct uncloneable uncloneable = { 0, 0 };
-    size_t n = 0;
-    pli_comm_each(count_uncloneable, &uncloneable);
-    if (uncloneable.n_upc > 0 || uncloneable.n_static > 0) {
-        return pli_fail(PLI_ERR_UNSUPPORTED,
-                        uncloneable.n_upc > 0
-                            ? "is a UPC program, whose threads are not cloned"
-                            : "has MPI_COMM_ENDPOINTS, which is not cloned; make endpoints with "
-                              "MPI_Comm_create_endpoints instead");
+                  { PLI_KIND_FILE, "files (MPI_File_open)" } };
+    size_t n_upc = 0, n = 0;
+    pli_comm_each(count_upc, &n_upc);
+    if (n_upc > 0) {
+        return pli_fail(PLI_ERR_UNSUPPORTED, "is a UPC program, whose threads are not cloned");
     }
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];
@@ -266,6 +255,7 @@ enum pli_err pli_fork_child_begin(uint32_t index, const struct pli_fork_clones *
     pli_lock_clone();
     pli_group_clone();
     pli_arena_clone();
+    pli_segment_clone();
     pli_revoke_table_clone();
     for (int i = 0; i < PLI_NODE_N_LANE && err == PLI_OK; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];
@@ -278,6 +268,7 @@ enum pli_err pli_fork_child_begin(uint32_t index, const struct pli_fork_clones *
         struct keeping k = { .clones = *clones };
         pli_comm_each(keep_or_lose, &k);
         pli_group_release(k.last.clones);
+        pli_endpoint_static_clone();
         boot->ops->tell(boot, PLI_NODE_RUNNING);
     }
     return err;

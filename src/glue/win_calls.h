@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+int pli_win_calls_free(MPI_Win *win); // one of the rank that this one was forked from too
 int pli_win_calls_get_name(MPI_Win win, char *name, int *len);
 
 #endif

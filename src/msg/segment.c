@@ -9,8 +9,6 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-enum { PAGE = 65536 }; // of any machine
-
 static struct {
     pthread_mutex_t guard;
     bool is_tried, is_claimed;
@@ -53,10 +51,11 @@ void *pli_segment_take(size_t size)
     char *mem = NULL;
     size_t at;
     pthread_mutex_lock(&seg.guard);
-    if (!seg.is_claimed && boot->row < boot->node.header->n_row && size <= SIZE_MAX - PAGE &&
-        map() == PLI_OK) {
+    if (!seg.is_claimed && boot->row < boot->node.header->n_row &&
+        size <= SIZE_MAX - PLI_SEGMENT_PAGE && map() == PLI_OK) {
         seg.pieces.size = (size_t)boot->node.header->seg_size;
-        size = size == 0 ? PAGE : (size + PAGE - 1) / PAGE * PAGE;
+        size = size == 0 ? PLI_SEGMENT_PAGE
+                         : (size + PLI_SEGMENT_PAGE - 1) / PLI_SEGMENT_PAGE * PLI_SEGMENT_PAGE;
         mem = pli_extent_alloc_take(&seg.pieces, size, &at) ? own() + at : NULL;
     }
     pthread_mutex_unlock(&seg.guard);
@@ -74,6 +73,13 @@ void pli_segment_give(void *p)
         madvise(p, size, MADV_REMOVE);
     }
     pthread_mutex_unlock(&seg.guard);
+}
+
+void pli_segment_clone(void)
+{
+    pli_extent_alloc_clear(&seg.pieces);
+    seg.is_tried = false;
+    seg.all = NULL;
 }
 
 uint64_t pli_segment_offset(const void *p)

@@ -14,10 +14,16 @@
 // Context: start-up of UPC.
 enum pli_err pli_segment_claim(char **out);
 
+enum { PLI_SEGMENT_PAGE = 65536 }; // of any machine
+
 // Whole pages; NULL: there is no room, or no segment: of processes that came later, of UPC, or
 // where so many addresses cannot be had. Context: any thread.
 void *pli_segment_take(size_t size);
 void pli_segment_give(void *p); // NULL is fine; the memory goes back to the system
+
+// This process was forked from another one, whose memory all that was taken is. What it has copied
+// to the addresses of the segments stays, so they are mapped elsewhere from now on.
+void pli_segment_clone(void);
 
 // Between addresses and what can be told to other processes of the host. NULL: segments cannot be
 // mapped here.

@@ -60,7 +60,7 @@ static const struct {
     [PLI_KIND_REQUEST] = { "request", "MPI_REQUEST_NULL", 0x180 },
     [PLI_KIND_OP] = { "operation", "MPI_OP_NULL", 0x20 },
     [PLI_KIND_DATATYPE] = { "datatype", "MPI_DATATYPE_NULL", 0x200 },
-    [PLI_KIND_LOST] = { "communicator of another process", "NULL", 0 },
+    [PLI_KIND_LOST] = { "object of another process", "NULL", 0 },
     [PLI_KIND_BARRED] = { "communicator", "NULL", 0 },
 };
 

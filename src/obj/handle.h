@@ -25,7 +25,7 @@ enum pli_kind {
     PLI_KIND_WIN,
     PLI_KIND_FILE,
     PLI_KIND_MESSAGE,
-    PLI_KIND_LOST,   // a communicator of the process that this one was forked from
+    PLI_KIND_LOST,   // a communicator or window of the process that this one was forked from
     PLI_KIND_BARRED, // a communicator on which all communication fails
     PLI_N_KIND
 };

@@ -10,6 +10,9 @@
 #include <pthread.h>
 #include <stdio.h>
 
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static struct pli_list all = { &all, &all }; // guarded by guard
+
 static void enter_kind(void)
 {
     pli_errhandler_keep(PLI_KIND_WIN, offsetof(struct pli_win, errhandler));
@@ -28,7 +31,25 @@ struct pli_win *pli_win_new(int flavor)
     w->flavor = flavor;
     w->model = MPI_WIN_UNIFIED;
     w->unit = w->unit_int = 1;
+    pthread_mutex_lock(&guard);
+    pli_list_push(&all, &w->all);
+    pthread_mutex_unlock(&guard);
     return w;
+}
+
+void pli_win_each(void (*fn)(struct pli_win *w, void *arg), void *arg)
+{
+    for (struct pli_list *at = all.next, *next; at != &all; at = next) {
+        next = at->next;
+        fn(PLI_CONTAINER(at, struct pli_win, all), arg);
+    }
+}
+
+void pli_win_forget(struct pli_win *w)
+{
+    pthread_mutex_lock(&guard);
+    pli_list_remove(&w->all);
+    pthread_mutex_unlock(&guard);
 }
 
 const char *pli_win_say(const struct pli_win *w)

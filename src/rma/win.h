@@ -4,6 +4,7 @@
 #define PLI_RMA_WIN_H
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/lock.h"
 #include "obj/handle.h"
 #include "onesided/region_wire.h"
@@ -52,8 +53,17 @@ enum pli_win_access {
 
 // Memory that MPI_Win_allocate got.
 struct pli_win_memory {
-    enum { PLI_MEMORY_NONE, PLI_MEMORY_SEGMENT, PLI_MEMORY_ARENA, PLI_MEMORY_PRIVATE } where;
-    void *at;
+    enum {
+        PLI_MEMORY_NONE,
+        PLI_MEMORY_SEGMENT,
+        PLI_MEMORY_ARENA,
+        PLI_MEMORY_PRIVATE,
+        PLI_MEMORY_COPY // pages of its own, where its parent has shared ones: of a clone
+    } where;
+    void *at; // what was taken; NULL: another member has taken it for all
+    // Pages with the memory of the window and nothing else, which are mapped here for it alone, so
+    // that a clone can replace them by a copy; NULL: there are none.
+    void *pages, *home; // home: where these are in the node memory
     size_t len;
 };
 
@@ -65,6 +75,7 @@ struct pli_win_attached {
 
 struct pli_win {
     struct pli_obj obj;
+    struct pli_list all;   // windows of this process
     struct pli_comm *comm; // the window's alone
     int flavor, model;
     void *base;
@@ -106,6 +117,11 @@ static inline void pli_win_set_fenced(struct pli_win *w, bool is_fenced)
 
 // Zeroed, with what all windows have; NULL: no memory, noted.
 struct pli_win *pli_win_new(int flavor);
+
+// All windows of this process, the oldest first. Context: no other thread makes or frees one.
+void pli_win_each(void (*fn)(struct pli_win *w, void *arg), void *arg);
+// It is to be freed, or was lost: it is not among them any more.
+void pli_win_forget(struct pli_win *w);
 
 // "window NAME" or "the window", for messages.
 const char *pli_win_say(const struct pli_win *w);

@@ -63,8 +63,8 @@ static enum pli_err allocate(struct pli_win *w, const struct pli_comm *comm, str
         return no_memory(size);
     }
     bool is_mid = size >= PAGE && align <= PAGE / 2;
-    if (pli_win_memory_take(&w->memory, size + front + (is_mid ? PAGE : align))) {
-        w->guard = w->memory.at;
+    w->guard = pli_win_memory_take_pages(&w->memory, size + front + (is_mid ? PAGE : align));
+    if (w->guard != NULL) {
         memset(w->guard, 0, front);
         char *behind = (char *)w->guard + front;
         w->base = is_mid ? in_mid_page(behind) : aligned(behind, align);
@@ -166,23 +166,24 @@ static enum pli_err place_all(struct pli_win *w, struct pli_comm *comm,
         total += is_apart ? (size + ALIGN - 1) / ALIGN * ALIGN : size;
     }
     struct placement placement = { 0, 0, 0 };
-    if (comm->rank == leader && !pli_win_memory_take(&w->memory, total)) {
-        placement.err = 1;
-    } else if (comm->rank == leader) {
-        memset(w->memory.at, 0, guards);
-        placement.at = pli_win_memory_offset(&w->memory, w->memory.at);
-        placement.where = w->memory.where;
+    if (comm->rank == leader) {
+        void *begin = pli_win_memory_take_pages(&w->memory, total);
+        placement.err = begin == NULL;
+        if (begin != NULL) {
+            memset(begin, 0, guards);
+            placement.at = pli_win_memory_offset(&w->memory, begin);
+            placement.where = w->memory.where;
+        }
     }
     enum pli_err err = pli_coll_bcast(&placement, sizeof placement, byte, leader, comm);
     if (err != PLI_OK || placement.err != 0) {
         w->memory.at = NULL;
         return err != PLI_OK ? err : no_memory(total);
     }
-    char *all = pli_win_memory_at((int)placement.where, placement.at);
+    char *all = pli_win_memory_share(&w->memory, (int)placement.where, placement.at, total);
     if (all == NULL) {
         return pli_fail(PLI_ERR_RMA_SHARED, "memory that rank %d shares cannot be mapped", leader);
     }
-    w->memory.where = placement.where;
     w->guard = (struct pli_guard *)(void *)(all + guard * (size_t)comm->rank);
     w->base = all + before;
     return PLI_OK;

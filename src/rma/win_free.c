@@ -14,8 +14,8 @@
 #include "rma/rma_target.h"
 #include "rma/win.h"
 #include "rma/win_attach.h"
-#include "rma/win_lock.h"
 #include "rma/win_memory.h"
+#include "rma/win_region.h"
 
 #include <stdlib.h>
 
@@ -24,9 +24,8 @@ void pli_win_free_local(struct pli_win *w)
     if (w == NULL) {
         return;
     }
-    pli_win_lock_stop(w);
-    pli_region_destroy(w->region);
-    pli_win_lock_close(w);
+    pli_win_forget(w);
+    pli_win_region_close(w);
     pli_comm_release(w->comm);
     pli_errhandler_release(w->errhandler);
     pli_win_attach_clear(w);

@@ -21,20 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What a member tells the others of its memory. Numbers in the host's order: members have the same.
-struct member_info {
-    uint64_t base, window; // addresses, for members of the same process
-    uint64_t size;
-    int64_t unit;
-    uint64_t memory, guard; // offsets, for members of the same host
-    uint64_t context;       // proposed by the first member
-    int32_t where, err;
-    uint64_t has_arena_guard; // the guard is in the arena, though the memory is not shared
-};
-
 // How this member reaches another one.
-static void connect_member(const struct pli_win *w, struct pli_id id, const struct member_info *c,
-                           struct pli_win_peer *p)
+static void connect_member(const struct pli_win *w, struct pli_id id,
+                           const struct pli_win_member *c, struct pli_win_peer *p)
 {
     const struct pli_boot *boot = &pli_boot;
     uint32_t row;
@@ -48,11 +37,11 @@ static void connect_member(const struct pli_win *w, struct pli_id id, const stru
     } else if (c->where == PLI_MEMORY_SEGMENT || c->where == PLI_MEMORY_ARENA) {
         bool is_here = w->flavor == MPI_WIN_FLAVOR_SHARED ? pli_boot_is_here(boot, id.proc, &row)
                                                           : pli_boot_shares(boot, id.proc, &row);
-        void *at = is_here ? pli_win_memory_at(c->where, c->memory) : NULL;
+        void *at = is_here ? pli_win_memory_in(&w->memory, c->where, c->memory) : NULL;
         if (at != NULL) {
             p->is_near = true;
             p->base = (uintptr_t)at;
-            p->guard = pli_win_memory_at(c->where, c->guard);
+            p->guard = pli_win_memory_in(&w->memory, c->where, c->guard);
         }
     }
     if (!p->is_near && w->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
@@ -62,9 +51,10 @@ static void connect_member(const struct pli_win *w, struct pli_id id, const stru
     }
 }
 
-static enum pli_err connect_members(struct pli_win *w, const struct member_info *infos)
+enum pli_err pli_win_make_connect(struct pli_win *w, const struct pli_win_member *infos)
 {
     size_t n = (size_t)w->comm->size;
+    free(w->peers);
     w->peers = calloc(n, sizeof *w->peers);
     if (w->peers == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %zu members", n);
@@ -75,25 +65,30 @@ static enum pli_err connect_members(struct pli_win *w, const struct member_info 
     return PLI_OK;
 }
 
+struct pli_win_member pli_win_make_tell(const struct pli_win *w)
+{
+    return (struct pli_win_member){ .base = (uintptr_t)w->base,
+                                    .window = (uintptr_t)w,
+                                    .size = (uint64_t)w->size,
+                                    .unit = w->unit,
+                                    .memory = pli_win_memory_offset(&w->memory, w->base),
+                                    .guard = w->is_guard_arena
+                                                 ? pli_arena_offset(w->guard)
+                                                 : pli_win_memory_offset(&w->memory, w->guard),
+                                    .has_arena_guard = w->is_guard_arena,
+                                    .where = (int32_t)w->memory.where };
+}
+
 // All infos; every member fails where one does.
 static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_err why,
-                             struct member_info *infos)
+                             struct pli_win_member *infos)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
     struct pli_fail_saved saved;
     pli_fail_save(&saved, why);
-    struct member_info mine = { .base = (uintptr_t)w->base,
-                                .window = (uintptr_t)w,
-                                .size = (uint64_t)w->size,
-                                .unit = w->unit,
-                                .memory = pli_win_memory_offset(&w->memory, w->base),
-                                .guard = w->is_guard_arena
-                                             ? pli_arena_offset(w->guard)
-                                             : pli_win_memory_offset(&w->memory, w->guard),
-                                .has_arena_guard = w->is_guard_arena,
-                                .context = comm->rank == 0 ? pli_process_context() : 0,
-                                .where = (int32_t)w->memory.where,
-                                .err = (int32_t)why };
+    struct pli_win_member mine = pli_win_make_tell(w);
+    mine.context = comm->rank == 0 ? pli_process_context() : 0;
+    mine.err = (int32_t)why;
     enum pli_err err = pli_coll_allgather(&mine, sizeof mine, byte, infos, sizeof mine, byte, comm);
     if (why != PLI_OK) {
         return pli_fail_repeat(&saved);
@@ -107,8 +102,7 @@ static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_
     return err;
 }
 
-// Memory that is not shared has its guard apart, where other processes of the host find it.
-static enum pli_err add_guard(struct pli_win *w, const struct pli_comm *comm, enum pli_err why)
+enum pli_err pli_win_make_guard(struct pli_win *w, const struct pli_comm *comm, enum pli_err why)
 {
     size_t len = pli_region_lock_bytes(comm->size);
     if (w->guard == NULL && (w->guard = pli_arena_take(len)) != NULL) {
@@ -126,8 +120,8 @@ static enum pli_err add_guard(struct pli_win *w, const struct pli_comm *comm, en
 enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_info *info,
                           enum pli_err why)
 {
-    struct member_info *infos = malloc((size_t)comm->size * sizeof *infos);
-    why = add_guard(w, comm, why);
+    struct pli_win_member *infos = malloc((size_t)comm->size * sizeof *infos);
+    why = pli_win_make_guard(w, comm, why);
     if (infos == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }
@@ -137,7 +131,7 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
     if (err == PLI_OK) {
         err = pli_comm_make_child(comm, comm->group, NULL, infos[0].context, &w->comm);
     }
-    err = err == PLI_OK ? connect_members(w, infos) : err;
+    err = err == PLI_OK ? pli_win_make_connect(w, infos) : err;
     err = err == PLI_OK ? pli_win_info_keep(w, info) : err;
     err = err == PLI_OK ? pli_win_region_open(w) : err;
     free(infos);

@@ -8,13 +8,23 @@
 #include "msg/segment.h"
 #include "rma/win.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+// The address in the node memory of what lies in the pages, and the other way round.
+static const void *to_home(const struct pli_win_memory *m, const void *p)
+{
+    size_t far = (size_t)((const char *)p - (const char *)m->pages);
+    return m->pages != NULL && far < m->len ? (const char *)m->home + far : p;
+}
 
 uint64_t pli_win_memory_offset(const struct pli_win_memory *m, const void *p)
 {
     return m->where == PLI_MEMORY_SEGMENT ? pli_segment_offset(p)
-           : m->where == PLI_MEMORY_ARENA ? pli_arena_offset(p)
+           : m->where == PLI_MEMORY_ARENA ? pli_arena_offset(to_home(m, p))
                                           : 0;
 }
 
@@ -25,6 +35,10 @@ void *pli_win_memory_at(int where, uint64_t offset)
 
 void pli_win_memory_give(struct pli_win_memory *m)
 {
+    if (m->pages != m->home) { // a second mapping, or a copy
+        munmap(m->pages, m->len);
+    }
+    m->pages = m->home = NULL;
     if (m->at == NULL) {
         return;
     }
@@ -38,14 +52,103 @@ void pli_win_memory_give(struct pli_win_memory *m)
     m->at = NULL;
 }
 
-bool pli_win_memory_take(struct pli_win_memory *m, size_t len)
+static bool take_segment(struct pli_win_memory *m, size_t len)
 {
     uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    m->at = len < all ? pli_segment_take(len) : NULL;
-    m->where = PLI_MEMORY_SEGMENT;
-    if (m->at == NULL) {
-        m->at = pli_arena_take(len);
-        m->where = PLI_MEMORY_ARENA;
-    }
+    *m = (struct pli_win_memory){ .where = PLI_MEMORY_SEGMENT,
+                                  .at = len < all ? pli_segment_take(len) : NULL };
     return m->at != NULL;
+}
+
+static bool take_arena(struct pli_win_memory *m, size_t len)
+{
+    *m = (struct pli_win_memory){ .where = PLI_MEMORY_ARENA, .at = pli_arena_take(len) };
+    return m->at != NULL;
+}
+
+bool pli_win_memory_take(struct pli_win_memory *m, size_t len)
+{
+    return take_segment(m, len) || take_arena(m, len);
+}
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t whole_pages(size_t len)
+{
+    return (len + page_size() - 1) / page_size() * page_size();
+}
+
+// Map pages of the node memory a second time, for one window. Where the system does not let them be
+// (valgrind), there are no pages of its own.
+static void map_pages(struct pli_win_memory *m, void *home, size_t len)
+{
+    void *p = mremap(home, 0, len, MREMAP_MAYMOVE);
+    m->pages = p != MAP_FAILED ? p : NULL;
+    m->home = p != MAP_FAILED ? home : NULL;
+    m->len = len;
+}
+
+// What is taken of a segment is pages that nobody else has.
+static void use_segment(struct pli_win_memory *m, void *at, size_t len)
+{
+    m->pages = m->home = at;
+    m->len = (len + PLI_SEGMENT_PAGE - 1) / PLI_SEGMENT_PAGE * PLI_SEGMENT_PAGE;
+    m->len = m->len > 0 ? m->len : PLI_SEGMENT_PAGE;
+}
+
+void *pli_win_memory_take_pages(struct pli_win_memory *m, size_t len)
+{
+    size_t whole = whole_pages(len);
+    if (take_segment(m, len)) {
+        use_segment(m, m->at, len);
+        return m->at;
+    }
+    if (len > SIZE_MAX / 2 || !take_arena(m, whole + page_size())) {
+        return NULL;
+    }
+    char *home = (char *)whole_pages((uintptr_t)m->at);
+    map_pages(m, home, whole);
+    return m->pages != NULL ? m->pages : home;
+}
+
+void *pli_win_memory_share(struct pli_win_memory *m, int where, uint64_t offset, size_t len)
+{
+    void *home = pli_win_memory_at(where, offset);
+    m->where = (unsigned)where;
+    if (home == NULL || m->pages != NULL) {
+        return m->pages; // it is this member that took it
+    }
+    if (where == PLI_MEMORY_SEGMENT) {
+        use_segment(m, home, len);
+    } else {
+        map_pages(m, home, whole_pages(len));
+    }
+    return m->pages != NULL ? m->pages : home;
+}
+
+void *pli_win_memory_in(const struct pli_win_memory *m, int where, uint64_t offset)
+{
+    char *p = pli_win_memory_at(where, offset);
+    size_t far = (size_t)(p - (char *)m->home);
+    return m->pages != NULL && p != NULL && far < m->len ? (char *)m->pages + far : p;
+}
+
+enum pli_err pli_win_memory_copy(struct pli_win_memory *m)
+{
+    void *copy = mmap(NULL, m->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED) {
+        return pli_fail(PLI_ERR_NOMEM, "cannot copy %zu bytes of a window: %s", m->len,
+                        strerror(errno));
+    }
+    memcpy(copy, m->pages, m->len);
+    if (mremap(copy, m->len, m->len, MREMAP_MAYMOVE | MREMAP_FIXED, m->pages) == MAP_FAILED) {
+        munmap(copy, m->len);
+        return pli_fail(PLI_ERR_NOMEM, "cannot map the copy of a window: %s", strerror(errno));
+    }
+    m->where = PLI_MEMORY_COPY;
+    m->at = m->home = NULL;
+    return PLI_OK;
 }

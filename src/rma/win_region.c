@@ -51,3 +51,11 @@ enum pli_err pli_win_region_open(struct pli_win *w)
     }
     return err;
 }
+
+void pli_win_region_close(struct pli_win *w)
+{
+    pli_win_lock_stop(w);
+    pli_region_destroy(w->region);
+    w->region = NULL;
+    pli_win_lock_close(w);
+}

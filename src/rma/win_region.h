@@ -9,5 +9,7 @@ struct pli_win;
 
 // The members are known; others reach this one's memory from now on, and its lock.
 enum pli_err pli_win_region_open(struct pli_win *w);
+// Not any more. Nothing happens where it was not opened. Context: no epoch is open.
+void pli_win_region_close(struct pli_win *w);
 
 #endif

@@ -300,10 +300,6 @@ static void refuse(void)
     MPI_Send_init(&x, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &p);
     refused(MPI_Fork(1), "rank 0 has 1 request ");
     MPI_Request_free(&p);
-    MPI_Win win;
-    MPI_Win_create(&x, sizeof x, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    refused(MPI_Fork(1), "has 1 windows");
-    MPI_Win_free(&win);
     MPI_Comm c;
     T_REFUSED(MPIX_Comm_parents_at(1, &c), MPI_ERR_ARG, "versions 1 to 0");
     MPI_Initialized(&flag);

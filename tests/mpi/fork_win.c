@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Fork of ranks that have windows. "all": all ranks are cloned, so that the clones have the
+// windows among themselves, with memory of their own. "some M": ranks 0 to M-1 are cloned, and the
+// windows of all are lost to the clones, but not the data in them. "twice": windows of clones are
+// cloned again. "ends": windows of endpoints, and MPI_COMM_ENDPOINTS.
+#include "obj.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N = 3000, N_END = 2 };
+
+static int rank_of(MPI_Comm c)
+{
+    int r = -1;
+    MPI_Comm_rank(c, &r);
+    return r;
+}
+
+static int size_of(MPI_Comm c)
+{
+    int n = -1;
+    MPI_Comm_size(c, &n);
+    return n;
+}
+
+static int split(int m)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len, got = MPI_Fork(m);
+    if (got < 0) {
+        MPI_Error_string(-got, text, &len);
+        fprintf(stderr, "%s\n", text);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    return got;
+}
+
+struct windows {
+    MPI_Win got, made, attached, shared; // got: of MPI_Win_allocate
+    long *got_at, *shared_at;
+    long made_at[N], attached_at[N];
+};
+
+static void fill(long *at, long first)
+{
+    for (int i = 0; i < N; i++) {
+        at[i] = first + i;
+    }
+}
+
+static int n_wrong(const long *at, long first)
+{
+    int n = 0;
+    for (int i = 0; i < N; i++) {
+        n += at[i] != first + i;
+    }
+    return n;
+}
+
+static void make(struct windows *w, MPI_Comm comm)
+{
+    long first = 1000000L * (rank_of(comm) + 1);
+    MPI_Aint size = N * sizeof(long);
+    T_MPI(MPI_Win_allocate(size, sizeof(long), MPI_INFO_NULL, comm, &w->got_at, &w->got));
+    T_MPI(MPI_Win_create(w->made_at, size, sizeof(long), MPI_INFO_NULL, comm, &w->made));
+    T_MPI(MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &w->attached));
+    T_MPI(MPI_Win_attach(w->attached, w->attached_at, size));
+    T_MPI(MPI_Win_allocate_shared(size, sizeof(long), MPI_INFO_NULL, comm, &w->shared_at,
+                                  &w->shared));
+    T_MPI(MPI_Win_set_name(w->got, "grid"));
+    T_MPI(MPI_Win_set_errhandler(w->got, MPI_ERRORS_RETURN));
+    T_MPI(MPI_Win_set_errhandler(w->shared, MPI_ERRORS_RETURN));
+    fill(w->got_at, first);
+    fill(w->made_at, first);
+    fill(w->attached_at, first);
+    fill(w->shared_at, first);
+    T_MPI(MPI_Barrier(comm));
+}
+
+// All members put, get and add. tag: other members, of the parents or the clones, have another one.
+static void use(MPI_Win win, long *mine, long tag)
+{
+    MPI_Group group;
+    int rank, size, right;
+    long in = -1, one = 1, out, old = mine[2];
+    MPI_Win_get_group(win, &group);
+    MPI_Group_rank(group, &rank);
+    MPI_Group_size(group, &size);
+    MPI_Group_free(&group);
+    right = (rank + 1) % size;
+    mine[1] = 0;
+    T_MPI(MPI_Win_fence(0, win));
+    out = tag + rank;
+    T_MPI(MPI_Put(&out, 1, MPI_LONG, right, 0, 1, MPI_LONG, win));
+    T_MPI(MPI_Get(&in, 1, MPI_LONG, right, 2, 1, MPI_LONG, win));
+    T_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    T_EQ(mine[0], tag + (rank + size - 1) % size);
+    T_EQ(mine[2], old);
+    T_OK(in != -1);
+    for (int i = 0; i < 20; i++) {
+        T_MPI(MPI_Win_lock(i % 2 == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, win));
+        T_MPI(MPI_Accumulate(&one, 1, MPI_LONG, 0, 1, 1, MPI_LONG, MPI_SUM, win));
+        T_MPI(MPI_Win_unlock(0, win));
+    }
+    T_MPI(MPI_Win_fence(0, win));
+    T_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    if (rank == 0) {
+        T_EQ(mine[1], 20L * size);
+    }
+}
+
+// Displacements are addresses.
+static void use_attached(struct windows *w, MPI_Comm comm, long tag)
+{
+    int rank = rank_of(comm), size = size_of(comm);
+    MPI_Aint at;
+    long out, in = -1;
+    MPI_Get_address(w->attached_at, &at);
+    MPI_Aint *all = malloc((size_t)size * sizeof *all);
+    T_MPI(MPI_Allgather(&at, 1, MPI_AINT, all, 1, MPI_AINT, comm));
+    int right = (rank + 1) % size;
+    T_MPI(MPI_Win_fence(0, w->attached));
+    out = tag + rank;
+    T_MPI(MPI_Put(&out, 1, MPI_LONG, right, all[right], 1, MPI_LONG, w->attached));
+    T_MPI(MPI_Win_fence(0, w->attached));
+    T_MPI(MPI_Get(&in, 1, MPI_LONG, right, all[right], 1, MPI_LONG, w->attached));
+    T_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, w->attached));
+    T_EQ(in, tag + rank);
+    T_EQ(w->attached_at[0], tag + (rank + size - 1) % size);
+    free(all);
+}
+
+static void check_data(const struct windows *w, int was)
+{
+    long first = 1000000L * (was + 1);
+    T_EQ(n_wrong(w->got_at, first), 0);
+    T_EQ(n_wrong(w->made_at, first), 0);
+    T_EQ(n_wrong(w->attached_at, first), 0);
+    T_EQ(n_wrong(w->shared_at, first), 0);
+}
+
+static void use_all(struct windows *w, MPI_Comm comm, int is_new)
+{
+    long tag = is_new ? 5000 : 7000;
+    use(w->got, w->got_at, tag);
+    use(w->made, w->made_at, tag);
+    use_attached(w, comm, tag);
+}
+
+static void free_all(struct windows *w)
+{
+    T_MPI(MPI_Win_detach(w->attached, w->attached_at));
+    T_MPI(MPI_Win_free(&w->got));
+    T_MPI(MPI_Win_free(&w->made));
+    T_MPI(MPI_Win_free(&w->attached));
+    T_MPI(MPI_Win_free(&w->shared));
+    T_OK(w->got == MPI_WIN_NULL && w->shared == MPI_WIN_NULL);
+}
+
+// A window of the new world, between parents and clones.
+static void use_new_world(void)
+{
+    MPI_Win win;
+    long *mem;
+    T_MPI(
+        MPI_Win_allocate(N * sizeof *mem, sizeof *mem, MPI_INFO_NULL, MPI_COMM_WORLD, &mem, &win));
+    fill(mem, 0);
+    use(win, mem, 900);
+    T_MPI(MPI_Win_free(&win));
+}
+
+static void all(void)
+{
+    struct windows *w = malloc(sizeof *w);
+    int was = rank_of(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD), len;
+    char name[MPI_MAX_OBJECT_NAME];
+    make(w, MPI_COMM_WORLD);
+    int is_new = split(n) == 0;
+    check_data(w, was); // before any other rank changes it
+    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    for (int round = 0; round < 3; round++) {
+        use_all(w, is_new ? MPI_COMM_CHILDREN : MPI_COMM_PARENTS, is_new);
+    }
+    MPI_Win_get_name(w->got, name, &len);
+    T_STR(name, "grid");
+    if (is_new && n > 1) {
+        T_REFUSED(MPI_Win_fence(0, w->shared), MPI_ERR_WIN, "made before MPI_Fork");
+        fill(w->shared_at, -1);
+    } else {
+        T_MPI(MPI_Win_fence(0, w->shared));
+        use(w->shared, w->shared_at, 100);
+    }
+    use_new_world();
+    if (!is_new && n > 1) {
+        T_EQ(w->shared_at[N - 1], 1000000L * (was + 1) + N - 1); // the clone's is its own
+    }
+    free_all(w);
+    free(w);
+}
+
+static void some(int m)
+{
+    struct windows *w = malloc(sizeof *w);
+    int was = rank_of(MPI_COMM_WORLD), got;
+    make(w, MPI_COMM_WORLD);
+    T_MPI(MPI_Win_lock_all(0, w->made));
+    got = MPI_Fork(m);
+    T_OK(got < 0);
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len;
+    MPI_Error_string(got < 0 ? -got : 0, text, &len);
+    T_OK(strstr(text, "rank 0 has an open epoch: the window is locked at all ranks") != NULL);
+    T_MPI(MPI_Win_unlock_all(w->made));
+    use_all(w, MPI_COMM_WORLD, 0);
+    long first = 1000000L * (was + 1);
+    fill(w->got_at, first);
+    fill(w->made_at, first);
+    fill(w->attached_at, first);
+    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    int is_new = split(m) == 0;
+    check_data(w, was);
+    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    if (is_new) {
+        T_REFUSED(MPI_Win_fence(0, w->got), MPI_ERR_WIN, "made before MPI_Fork");
+        T_REFUSED(MPI_Win_lock_all(0, w->made), MPI_ERR_WIN, "made before MPI_Fork");
+        fill(w->got_at, -1);
+        T_MPI(MPI_Win_free(&w->got));
+        T_MPI(MPI_Win_free(&w->made));
+        T_OK(w->got == MPI_WIN_NULL);
+        T_EQ(n_wrong(w->got_at, -1), 0);
+        T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    } else {
+        use_all(w, MPI_COMM_PARENTS, 0);
+        T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+        T_EQ(w->got_at[N - 1], first + N - 1);
+        free_all(w);
+    }
+    use_new_world();
+    free(w);
+}
+
+// What clones allocate is elsewhere, and is cloned as well.
+static void twice(void)
+{
+    struct windows *w = malloc(sizeof *w);
+    split(size_of(MPI_COMM_WORLD));
+    int was = rank_of(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD);
+    make(w, MPI_COMM_WORLD);
+    use_all(w, MPI_COMM_WORLD, 0);
+    long first = 1000000L * (was + 1);
+    fill(w->got_at, first);
+    fill(w->made_at, first);
+    fill(w->attached_at, first);
+    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    int is_new = split(n) == 0;
+    check_data(w, was);
+    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    use_all(w, is_new ? MPI_COMM_CHILDREN : MPI_COMM_PARENTS, is_new);
+    use_new_world();
+    free_all(w);
+    free(w);
+}
+
+struct end {
+    pthread_t thread;
+    MPI_Comm comm;
+    MPI_Win win;
+    long *at;
+    long tag;
+    int index;
+};
+
+static void *make_end(void *arg)
+{
+    struct end *e = arg;
+    T_MPI(
+        MPI_Win_allocate(N * sizeof(long), sizeof(long), MPI_INFO_NULL, e->comm, &e->at, &e->win));
+    fill(e->at, 1000000L * (rank_of(e->comm) + 1));
+    use(e->win, e->at, 10);
+    return arg;
+}
+
+static void *use_end(void *arg)
+{
+    struct end *e = arg;
+    use(e->win, e->at, e->tag);
+    T_MPI(MPI_Win_free(&e->win));
+    T_MPI(MPI_Comm_free(&e->comm));
+    return arg;
+}
+
+static void *attach_end(void *arg)
+{
+    struct end *e = arg;
+    int sum = 0, one = 1;
+    T_MPI(MPI_Comm_endpoint_attach(MPI_COMM_ENDPOINTS, e->index));
+    T_MPI(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_ENDPOINTS));
+    T_EQ(sum, (int)e->tag);
+    T_MPI(MPI_Comm_detach(MPI_COMM_ENDPOINTS));
+    return arg;
+}
+
+static void run(struct end *ends, void *(*fn)(void *))
+{
+    for (int i = 0; i < N_END; i++) {
+        T_EQ(pthread_create(&ends[i].thread, NULL, fn, &ends[i]), 0);
+    }
+    for (int i = 0; i < N_END; i++) {
+        pthread_join(ends[i].thread, NULL);
+    }
+}
+
+static void set_tags(struct end *ends, long tag)
+{
+    for (int i = 0; i < N_END; i++) {
+        ends[i].tag = tag;
+        ends[i].index = i;
+    }
+}
+
+static void ends(void)
+{
+    struct end e[N_END];
+    MPI_Comm comms[N_END];
+    int n = size_of(MPI_COMM_WORLD);
+    T_MPI(MPI_Comm_create_endpoints(MPI_COMM_WORLD, N_END, MPI_INFO_NULL, comms));
+    for (int i = 0; i < N_END; i++) {
+        e[i] = (struct end){ .comm = comms[i] };
+    }
+    run(e, make_end);
+    set_tags(e, (long)N_END * n);
+    run(e, attach_end);
+    int is_new = split(n) == 0;
+    run(e, attach_end);
+    set_tags(e, is_new ? 3000 : 4000);
+    run(e, use_end);
+    use_new_world();
+    // One of all: no clone of the others, so none of what they have together.
+    is_new = split(1) == 0;
+    if (is_new) {
+        T_REFUSED(MPI_Comm_endpoint_attach(MPI_COMM_ENDPOINTS, 0), MPI_ERR_COMM,
+                  "MPI_Fork did not clone");
+    }
+    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    T_MUST(argc > 1);
+    if (strcmp(argv[1], "all") == 0) {
+        all();
+    } else if (strcmp(argv[1], "some") == 0) {
+        some(atoi(argv[2]));
+    } else if (strcmp(argv[1], "twice") == 0) {
+        twice();
+    } else {
+        ends();
+    }
+    return t_end();
+}
