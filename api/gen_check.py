@@ -72,8 +72,6 @@ def facts(chapter, f, large):
             out.append(f".status = {p.name} == MPI_STATUS_IGNORE ? &mine : {p.name}")
         elif p.name == "flag" and p.ctype(large) == "int *":
             out.append(".flag = flag")
-        elif kind == "RMA" and p.name in ("rank", "lock_type") and p.ctype(large) == "int":
-            out.append(f".{'target_rank' if p.name == 'rank' else 'lock_type'} = {p.name}")
         elif p.kind in ("out:win", "free:win"):
             out.append(f".win_made = {p.name}")
         elif p.name == "disp_unit" and "*" not in p.ctype(large):

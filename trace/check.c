@@ -208,7 +208,6 @@ void pli_check_begin(struct pli_check_call *call)
     if (state.level != MPI_THREAD_MULTIPLE && kind != PLI_CHECK_LIFE) {
         check_threads(call, n);
     }
-    pli_check_lock_tell(call, kind);
     pli_check_receive_used(call->sendbuf, call->sendcount, call->sendtype);
     pli_check_receive_used(call->recvbuf, call->recvcount, call->recvtype);
     if (is_message) {

@@ -57,7 +57,7 @@ struct pli_check_call {
     const int *flag;
     MPI_Message *message;
     MPI_Message message_before; // what *message was
-    int target_rank, unit, lock_type;
+    int target_rank, unit;
     MPI_Comm *comm_freed;
     MPI_Win *win_made; // of a call that makes or frees a window
     MPI_Aint target_disp;
@@ -238,8 +238,6 @@ void pli_check_receive_destroy(struct pli_check_receive *r);
 void pli_check_coll_begin(struct pli_check_call *call);
 void pli_check_coll_drain(struct pli_check_comm *c, bool is_last);
 void pli_check_rma_begin(struct pli_check_call *call);
-// Any other call begins: it may tell other ranks of what this one has done (trace/check_lock.c).
-void pli_check_lock_tell(const struct pli_check_call *call, enum pli_check_class kind);
 void pli_check_rma(struct pli_check_call *call, int err);
 
 // Handles that the program must free.

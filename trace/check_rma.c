@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accesses to windows: those of one epoch must not meet at one place, unless all read or all
 // accumulate by one operation. A rank compares its own between two synchronisations; at a fence the
-// targets compare those of all; those under locks are compared when they are completed.
-#include "trace/check_lock.h"
+// targets compare those of all.
+#include "trace/check.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -11,14 +11,20 @@
 enum { N_ACCESS = 2000, N_WIN = 64 };
 enum kind { PUT, GET, ACCUMULATE };
 
+struct access {
+    uint64_t disp, n; // in units of the target, and bytes
+    uint64_t place;
+    uint32_t op;
+    uint16_t kind, function;
+};
+
 struct window {
     MPI_Win handle; // NULL: free
     MPI_Comm comm;  // of the checker; MPI_COMM_NULL: none
     int size, rank, unit;
-    struct pli_check_locks *locks; // NULL: not looked at
     int n;
     struct {
-        struct pli_check_access it;
+        struct access it;
         int target;
     } made[N_ACCESS];
 };
@@ -52,19 +58,13 @@ static struct window *find(MPI_Win win)
     return NULL;
 }
 
-bool pli_check_access_meet(const struct pli_check_access *a, const struct pli_check_access *b,
-                           uint64_t unit)
+static void judge(const struct access *a, const struct access *b, uint64_t unit, int from_a,
+                  int from_b, const char *where)
 {
     uint64_t pa = a->disp * unit, pb = b->disp * unit;
     bool is_same_way = (a->kind == GET && b->kind == GET) ||
                        (a->kind == ACCUMULATE && b->kind == ACCUMULATE && a->op == b->op);
-    return !is_same_way && pa < pb + b->n && pb < pa + a->n;
-}
-
-static void judge(const struct pli_check_access *a, const struct pli_check_access *b, uint64_t unit,
-                  int from_a, int from_b, const char *where)
-{
-    if (!pli_check_access_meet(a, b, unit)) {
+    if (is_same_way || pa >= pb + b->n || pb >= pa + a->n) {
         return;
     }
     pli_check_say("race", (const void *)(uintptr_t)0, a->place ^ b->place * 3,
@@ -84,12 +84,12 @@ static void add(struct window *w, const struct pli_check_call *call, enum kind k
                          &begin, &n)) {
         return;
     }
-    struct pli_check_access a = { (uint64_t)call->target_disp,
-                                  n,
-                                  pli_line_place(call->site),
-                                  (uint32_t)(uintptr_t)call->op,
-                                  (uint16_t)kind,
-                                  (uint16_t)call->function };
+    struct access a = { (uint64_t)call->target_disp,
+                        n,
+                        pli_line_place(call->site),
+                        (uint32_t)(uintptr_t)call->op,
+                        (uint16_t)kind,
+                        (uint16_t)call->function };
     // Only where both are at the same displacement is it known that they meet: units may be larger.
     for (int i = 0; i < w->n; i++) {
         if (w->made[i].target == call->target_rank && w->made[i].it.disp == a.disp) {
@@ -100,8 +100,7 @@ static void add(struct window *w, const struct pli_check_call *call, enum kind k
     w->made[w->n++].target = call->target_rank;
 }
 
-static void compare_all(const struct window *w, const struct pli_check_access *all,
-                        const int *counts)
+static void compare_all(const struct window *w, const struct access *all, const int *counts)
 {
     int from_a = 0, end_a = counts[0], total = 0;
     for (int i = 0; i < w->size; i++) {
@@ -126,7 +125,7 @@ static void exchange(struct window *w)
 {
     size_t n = (size_t)w->size;
     int *numbers = calloc(6 * n, sizeof *numbers);
-    struct pli_check_access *out = calloc((size_t)w->n + 1, sizeof *out), *in = NULL;
+    struct access *out = calloc((size_t)w->n + 1, sizeof *out), *in = NULL;
     if (numbers == NULL || out == NULL) {
         abort(); // the others wait
     }
@@ -183,22 +182,7 @@ static void open_window(const struct pli_check_call *call)
     w->unit = call->unit > 0 ? call->unit : 1;
     pli_check_lib.comm_rank(comm, &w->rank);
     pli_check_lib.comm_size(comm, &w->size);
-    w->locks = pli_check_lock_create(comm, w->rank, w->size);
     windows[i] = w;
-}
-
-// Accesses to a rank, or to all (-1), are about to be complete.
-static void complete(struct window *w, int target)
-{
-    int kept = 0;
-    for (int i = 0; i < w->n; i++) {
-        if (target >= 0 && w->made[i].target != target) {
-            w->made[kept++] = w->made[i];
-        } else if (w->locks != NULL) {
-            pli_check_lock_add(w->locks, w->made[i].target, &w->made[i].it);
-        }
-    }
-    w->n = kept;
 }
 
 void pli_check_rma_begin(struct pli_check_call *call)
@@ -208,16 +192,9 @@ void pli_check_rma_begin(struct pli_check_call *call)
     if (w != NULL && call->function == PLI_CHECK_FN_Win_fence) {
         exchange(w);
         w->n = 0;
-    } else if (w != NULL && (call->function == PLI_CHECK_FN_Win_flush ||
-                             call->function == PLI_CHECK_FN_Win_unlock)) {
-        complete(w, call->target_rank);
-    } else if (w != NULL && (call->function == PLI_CHECK_FN_Win_flush_all ||
-                             call->function == PLI_CHECK_FN_Win_unlock_all)) {
-        complete(w, -1);
     } else if (call->function == PLI_CHECK_FN_Win_free) {
         for (int i = 0; i < N_WIN; i++) {
             if (windows[i] != NULL && windows[i]->handle == *call->win_made) {
-                pli_check_lock_destroy(windows[i]->locks);
                 comm_free(&windows[i]->comm);
                 free(windows[i]);
                 windows[i] = NULL;
@@ -254,14 +231,10 @@ void pli_check_rma(struct pli_check_call *call, int err)
             add(w, call, ACCUMULATE);
         }
         break;
-    case PLI_CHECK_FN_Win_lock:
-    case PLI_CHECK_FN_Win_lock_all:
+    case PLI_CHECK_FN_Win_flush:
+    case PLI_CHECK_FN_Win_flush_all:
     case PLI_CHECK_FN_Win_unlock:
     case PLI_CHECK_FN_Win_unlock_all:
-        if (w != NULL && w->locks != NULL) {
-            pli_check_lock_set(w->locks, call);
-        }
-        break;
     case PLI_CHECK_FN_Win_complete:
         if (w != NULL) {
             w->n = 0;

@@ -67,7 +67,6 @@ def main():
         one(kind, "leaks")
     one("type", "type_struct", marks=("here: type_struct", "there: type_struct"))
     one("unsafe", "unsafe-ring", marks=("here: unsafe-ring", "there: unsafe-ring"))
-    one("race", "lock-race", marks=("here: lock-race",))
     one("race", "own-race", marks=("here: own-race", "there: own-race"))
     one("early-write", "early-small", marks=("here: early-small", "there: early-small"))
     one("timing", option="--check=timing")

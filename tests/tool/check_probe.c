@@ -317,54 +317,6 @@ static void race(void)
     n_done++;
 }
 
-// Rank 1 and rank 2 write to the same place of rank 0, with locks that do not keep them apart.
-static void lock_race(void)
-{
-    MPI_Win win;
-    int value = rank;
-    MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, world, &win);
-    MPI_Win_lock_all(0, win);
-    if (rank > 0) {
-        MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win); // here: lock-race
-    }
-    MPI_Win_unlock_all(win);
-    MPI_Barrier(world);
-    MPI_Win_free(&win);
-    n_done++;
-}
-
-// The same places one after the other: by exclusive locks, a barrier, or a message.
-static void fine_locks(int next, int before)
-{
-    MPI_Win win;
-    int value = rank, x = 0;
-    MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, world, &win);
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
-    MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
-    MPI_Win_unlock(0, win);
-    MPI_Barrier(world);
-    MPI_Win_lock_all(0, win);
-    for (int i = 0; i < size; i++) {
-        if (i == rank) {
-            MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
-            MPI_Win_flush(0, win);
-        }
-        MPI_Barrier(world);
-    }
-    if (rank > 0) {
-        MPI_Recv(&x, 1, MPI_INT, before, 0, world, MPI_STATUS_IGNORE);
-    }
-    MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
-    MPI_Win_flush(0, win);
-    if (rank + 1 < size) {
-        MPI_Send(&x, 1, MPI_INT, next, 0, world);
-    }
-    MPI_Barrier(world);
-    MPI_Accumulate(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, MPI_SUM, win);
-    MPI_Win_unlock_all(win);
-    MPI_Win_free(&win);
-}
-
 static void own_race(void)
 {
     MPI_Win win;
@@ -503,7 +455,6 @@ static void fine(void)
     n == 4 ? (void)0 : MPI_Abort(world, 3);
     fine_receives(next, before);
     size > 1 ? fine_ring(next, before) : (void)0;
-    fine_locks(next, before);
     n_done++;
 }
 
@@ -541,7 +492,6 @@ int main(int argc, char **argv)
         { "leaks", leaks },
         { "file-leak", file_leak },
         { "race", race },
-        { "lock-race", lock_race },
         { "own-race", own_race },
         { "thread", thread },
         { "fine", fine },
