@@ -175,7 +175,7 @@ static void write_call(struct out *o, const struct pli_trace_model_rank *r,
 }
 
 static void add_message(struct ends *to, const struct pli_trace_model_rank *r,
-                        const struct pli_trace_event *e, bool is_send, uint32_t peer,
+                        const struct pli_trace_event *e, uint32_t ep, bool is_send, uint32_t peer,
                         uint32_t peer_ep, int32_t tag, uint64_t order, uint64_t at)
 {
     if (peer != PLI_TRACE_NOBODY) {
@@ -183,8 +183,8 @@ static void add_message(struct ends *to, const struct pli_trace_model_rank *r,
             .context = e->context,
             .from = is_send ? r->index : peer,
             .to = is_send ? peer : r->index,
-            .from_ep = (uint16_t)(is_send ? e->ep : peer_ep),
-            .to_ep = (uint16_t)(is_send ? peer_ep : e->ep),
+            .from_ep = (uint16_t)(is_send ? ep : peer_ep),
+            .to_ep = (uint16_t)(is_send ? peer_ep : ep),
             .tag = tag,
             .order = order,
             .at = at,
@@ -227,21 +227,21 @@ static void gather(struct out *o, const struct pli_trace_model_rank *r)
         }
         if (is_call && (f & (PLI_TRACE_IS_SEND | PLI_TRACE_IS_BOTH)) != 0 &&
             (e->request == 0 || is_posted)) {
-            add_message(&o->sends, r, e, true, e->peer, e->peer_ep, e->tag, e->begin, e->begin);
+            add_message(&o->sends, r, e, e->ep, true, e->peer, e->peer_ep, e->tag, e->begin, e->begin);
         }
         if (is_call && (f & PLI_TRACE_IS_BOTH) != 0 && e->request == 0) {
-            add_message(&o->receives, r, e, false, e->source, e->source_ep, (int32_t)e->number,
+            add_message(&o->receives, r, e, e->ep, false, e->source, e->source_ep, (int32_t)e->number,
                         e->begin, e->end);
         }
         if (is_call && (f & PLI_TRACE_IS_RECV) != 0 && e->request == 0) {
-            add_message(&o->receives, r, e, false, e->peer, e->peer_ep, e->tag, e->begin, e->end);
+            add_message(&o->receives, r, e, e->ep, false, e->peer, e->peer_ep, e->tag, e->begin,
+                        e->end);
         }
         if (e->kind == PLI_TRACE_EVENT_COMPLETE && (f & PLI_TRACE_IS_RECV) != 0) {
             const struct pli_trace_event *post = find_post(r, i, e->request);
             if (post != NULL) {
-                add_message(&o->receives, r, e, false, e->peer, e->peer_ep, e->tag, post->begin,
-                            e->end);
-                o->receives.list[o->receives.n - 1].to_ep = post->ep;
+                add_message(&o->receives, r, e, post->ep, false, e->peer, e->peer_ep, e->tag,
+                            post->begin, e->end);
             }
         }
     }
