@@ -2,7 +2,7 @@
 # From another MPI's preprocessed mpi.h: a definition of each function that takes a communicator, which
 # refuses one that spans clients. They are weak: what libimpi has itself comes before them. So nothing
 # that an MPI has more than libimpi knows of works on a part of such a communicator in silence.
-# One for large counts (MPI_Send_c) calls the one for int instead, if what it is given fits (shim_large.h).
+# One for large counts (MPI_Send_c) calls the one for int instead, if what it is given fits (shim_counts.h).
 BEGIN {
     # These look at what the process itself has.
     split("Attr_delete Attr_get Attr_put Comm_c2f Comm_call_errhandler Comm_delete_attr " \
@@ -11,7 +11,7 @@ BEGIN {
     for (i in word) {
         is_local["MPI_" word[i]] = 1
     }
-    print "#include \"shim/shim_large.h\""
+    print "#include \"shim/shim_counts.h\""
     print "#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\""
 }
 
@@ -62,44 +62,44 @@ function narrow(name, base, n, part, args, comm,    i, arg, all, request, root, 
             request = "request"
         }
     }
-    printf "    struct shim_large l;\n    if (!pli_shim_large_begin(&l, %s, %s)) {\n", comm, root
+    printf "    struct shim_counts l;\n    if (!pli_shim_counts_begin(&l, %s, %s)) {\n", comm, root
     printf "        return PLI_SHIM_OUTSIDE(P%s(%s));\n    }\n", name, args
     all = after = ""
     for (i = 1; i <= n; i++) {
         match(part[i], /[A-Za-z0-9_]+$/)
         arg = substr(part[i], RSTART, RLENGTH)
-        side = arg ~ /^s/ ? "PLI_SHIM_LARGE_SEND" : "PLI_SHIM_LARGE_RECV"
-        side = base ~ /Scatterv|scatterv/ && arg == "displs" ? "PLI_SHIM_LARGE_SEND" : side
+        side = arg ~ /^s/ ? "PLI_SHIM_COUNTS_SEND" : "PLI_SHIM_COUNTS_RECV"
+        side = base ~ /Scatterv|scatterv/ && arg == "displs" ? "PLI_SHIM_COUNTS_SEND" : side
         when = "true"
         if (root != "NULL" && ((base ~ /[Gg]ather/ && (arg ~ /^recv/ || arg == "displs")) || (base ~ /_?[Ss]catter/ && (arg ~ /^send/ || arg == "displs")))) {
             when = "l.is_root"
-        } else if (side == "PLI_SHIM_LARGE_SEND" && args ~ /^sendbuf/ && root == "NULL") {
+        } else if (side == "PLI_SHIM_COUNTS_SEND" && args ~ /^sendbuf/ && root == "NULL") {
             when = "sendbuf != MPI_IN_PLACE"
         }
         if (part[i] ~ /MPI_Count *\*/) {
-            printf "    int %s_ = %s;\n", arg, arg == "position" ? "pli_shim_large_int(&l, true, *position)" : "0"
+            printf "    int %s_ = %s;\n", arg, arg == "position" ? "pli_shim_counts_int(&l, true, *position)" : "0"
             after = after "    *" arg " = " arg "_;\n"
             arg = "&" arg "_"
         } else if (part[i] ~ /MPI_Count/ && is_list[i]) {
-            printf "    const int *%s_ = pli_shim_large_counts(&l, %s, %s, %s);\n", arg, when, reach(base, side), arg
+            printf "    const int *%s_ = pli_shim_counts_counts(&l, %s, %s, %s);\n", arg, when, reach(base, side), arg
             arg = arg "_"
         } else if (part[i] ~ /MPI_Aint/ && is_list[i] && base !~ /eighbor_alltoallw/) {
-            printf "    const int *%s_ = pli_shim_large_places(&l, %s, %s, %s);\n", arg, when, reach(base, side), arg
+            printf "    const int *%s_ = pli_shim_counts_places(&l, %s, %s, %s);\n", arg, when, reach(base, side), arg
             arg = arg "_"
         } else if (part[i] ~ /MPI_Count/) {
-            printf "    int %s_ = pli_shim_large_int(&l, %s, %s);\n", arg, when, arg
+            printf "    int %s_ = pli_shim_counts_int(&l, %s, %s);\n", arg, when, arg
             arg = arg "_"
         }
         all = all (i > 1 ? ", " : "") arg
     }
-    printf "    int rc = pli_shim_large_check(&l);\n    rc = rc == MPI_SUCCESS ? %s(%s) : pli_shim_end(%s, rc);\n", base, all, comm
-    printf "%s    pli_shim_large_end(&l, rc, %s);\n    return rc;\n}\n", after, request
+    printf "    int rc = pli_shim_counts_check(&l);\n    rc = rc == MPI_SUCCESS ? %s(%s) : pli_shim_end(%s, rc);\n", base, all, comm
+    printf "%s    pli_shim_counts_end(&l, rc, %s);\n    return rc;\n}\n", after, request
 }
 
 # How long the lists of a side are.
 function reach(base, side)
 {
-    return base ~ /eighbor/ ? side : base ~ /educe_scatter/ ? "PLI_SHIM_LARGE_OWN" : "PLI_SHIM_LARGE_PEERS"
+    return base ~ /eighbor/ ? side : base ~ /educe_scatter/ ? "PLI_SHIM_COUNTS_OWN" : "PLI_SHIM_COUNTS_PEERS"
 }
 
 END {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fortran programs. Their libraries call functions of C, which libimpi has, MPICH's the MPI_ and Open
-// MPI's the PMPI_ ones (native.awk); but attributes they read past all functions.
+// Fortran programs. Their libraries call functions of C, which libimpi has, MPICH's the MPI_ and
+// Open MPI's the PMPI_ ones (native.awk); but attributes they read past all functions.
 #include <dlfcn.h>
 #include "shim/shim.h"
 
@@ -16,7 +16,8 @@ static int *own(MPI_Fint comm, MPI_Fint key)
     return pli_shim_comm_attribute(PMPI_Comm_f2c(comm), key == TAG_UB ? MPI_TAG_UB : key);
 }
 
-// The first name is called by programs, the second by the modules of Fortran 2008, the third is of MPI-1.
+// The first name is called by programs, the second by the modules of Fortran 2008, the third is of
+// MPI-1.
 #define GET_ATTR(name, type)                                                                       \
     PLI_SHIM_API void name(MPI_Fint *comm, MPI_Fint *key, type *value, MPI_Fint *flag,             \
                            MPI_Fint *err);                                                         \

@@ -270,11 +270,11 @@ PLI_SHIM_API int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI
 {
     PLI_SHIM_ENTER;
     struct held *h = find(*message);
-    struct shim_large l;
-    if (h == NULL || !pli_shim_large_begin(&l, h->span->handle, NULL)) {
+    struct shim_counts l;
+    if (h == NULL || !pli_shim_counts_begin(&l, h->span->handle, NULL)) {
         return PMPI_Imrecv_c(buf, count, type, message, request);
     }
-    int n = pli_shim_large_int(&l, true, count), rc = pli_shim_large_check(&l);
+    int n = pli_shim_counts_int(&l, true, count), rc = pli_shim_counts_check(&l);
     return rc == MPI_SUCCESS ? MPI_Imrecv(buf, n, type, message, request)
                              : pli_shim_end(h->span->handle, rc);
 }
@@ -284,11 +284,11 @@ PLI_SHIM_API int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_
 {
     PLI_SHIM_ENTER;
     struct held *h = find(*message);
-    struct shim_large l;
-    if (h == NULL || !pli_shim_large_begin(&l, h->span->handle, NULL)) {
+    struct shim_counts l;
+    if (h == NULL || !pli_shim_counts_begin(&l, h->span->handle, NULL)) {
         return PLI_SHIM_OUTSIDE(PMPI_Mrecv_c(buf, count, type, message, status));
     }
-    int n = pli_shim_large_int(&l, true, count), rc = pli_shim_large_check(&l);
+    int n = pli_shim_counts_int(&l, true, count), rc = pli_shim_counts_check(&l);
     return rc == MPI_SUCCESS ? MPI_Mrecv(buf, n, type, message, status)
                              : pli_shim_end(h->span->handle, rc);
 }

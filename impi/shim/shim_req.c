@@ -88,7 +88,7 @@ void pli_shim_req_destroy(struct shim_req *r)
     if (r->has_type) {
         pli_shim_type_drop(&r->type);
     }
-    for (int i = 0; i < PLI_SHIM_LARGE_LISTS; i++) {
+    for (int i = 0; i < PLI_SHIM_COUNTS_LISTS; i++) {
         free(r->list[i]);
     }
     free(r->data);

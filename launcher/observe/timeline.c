@@ -227,11 +227,12 @@ static void gather(struct out *o, const struct pli_trace_model_rank *r)
         }
         if (is_call && (f & (PLI_TRACE_IS_SEND | PLI_TRACE_IS_BOTH)) != 0 &&
             (e->request == 0 || is_posted)) {
-            add_message(&o->sends, r, e, e->ep, true, e->peer, e->peer_ep, e->tag, e->begin, e->begin);
+            add_message(&o->sends, r, e, e->ep, true, e->peer, e->peer_ep, e->tag, e->begin,
+                        e->begin);
         }
         if (is_call && (f & PLI_TRACE_IS_BOTH) != 0 && e->request == 0) {
-            add_message(&o->receives, r, e, e->ep, false, e->source, e->source_ep, (int32_t)e->number,
-                        e->begin, e->end);
+            add_message(&o->receives, r, e, e->ep, false, e->source, e->source_ep,
+                        (int32_t)e->number, e->begin, e->end);
         }
         if (is_call && (f & PLI_TRACE_IS_RECV) != 0 && e->request == 0) {
             add_message(&o->receives, r, e, e->ep, false, e->peer, e->peer_ep, e->tag, e->begin,

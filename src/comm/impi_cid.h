@@ -24,8 +24,8 @@ uint64_t pli_impi_cid_context(uint64_t cid);
 // MPI_Comm_split with the messages that IMPI defines: colors and keys as integers, then a context.
 enum pli_err pli_impi_cid_split(struct pli_comm *comm, int color, int key, struct pli_comm **out);
 
-// Its steps: the color (-1: none) and key of each member, by turns, to be freed also after an error;
-// the members of `from` that have a color, by key.
+// Its steps: the color (-1: none) and key of each member, by turns, to be freed also after an
+// error; the members of `from` that have a color, by key.
 enum pli_err pli_impi_cid_votes(struct pli_comm *comm, int color, int key, int **out);
 enum pli_err pli_impi_cid_group(const struct pli_group *from, const int *votes, int color,
                                 struct pli_id me, struct pli_group **out);

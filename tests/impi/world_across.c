@@ -131,8 +131,8 @@ void world_across(MPI_Comm inter)
     free(displs);
 }
 
-// `made` joins `n_side` members of this side, of which this process is `place`, and others whose ranks
-// in the world add up to `theirs`.
+// `made` joins `n_side` members of this side, of which this process is `place`, and others whose
+// ranks in the world add up to `theirs`.
 static void check_made(MPI_Comm made, int place, int n_side, int n_other, int theirs)
 {
     int flag, r, n, got = -1;

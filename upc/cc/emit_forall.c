@@ -152,8 +152,8 @@ static void declare_symbol(struct emitter *e, struct sym *s)
     }
 }
 
-// "= " where an array, or what a pointer leads to, is in private memory: all of it, or this thread's
-// part
+// "= " where an array, or what a pointer leads to, is in private memory: all of it, or this
+// thread's part
 static void put_part(struct emitter *e, const struct sym *s, bool is_whole)
 {
     if (has_symbol(s)) {
@@ -531,8 +531,8 @@ static void put_runs(struct emitter *e, struct forall *f, int id, int loop)
         pli_emit_puts(e, ";");
         if (block > 0) {
             pli_emit_printf(
-                e, " __pli_run%d = pli_upc_run_length(__pli_run%d, __pli_p%d_%d, %lldL, %lldL);", id, id,
-                id, i, (long long)block, (long long)pli_layout_elems(n->type).n);
+                e, " __pli_run%d = pli_upc_run_length(__pli_run%d, __pli_p%d_%d, %lldL, %lldL);",
+                id, id, id, i, (long long)block, (long long)pli_layout_elems(n->type).n);
         }
     }
 }

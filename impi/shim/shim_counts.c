@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arguments of the functions for large counts as int.
-#include "shim/shim_large.h"
+#include "shim/shim_counts.h"
 #include "shim/shim_req.h"
 #include "shim/shim_topo.h"
 #include <limits.h>
 #include <stdlib.h>
 
-bool pli_shim_large_begin(struct shim_large *l, MPI_Comm comm, const int *root)
+bool pli_shim_counts_begin(struct shim_counts *l, MPI_Comm comm, const int *root)
 {
-    *l = (struct shim_large){ .span = pli_shim_span_find(comm) };
+    *l = (struct shim_counts){ .span = pli_shim_span_find(comm) };
     if (l->span == NULL) {
         return false;
     }
@@ -18,7 +18,7 @@ bool pli_shim_large_begin(struct shim_large *l, MPI_Comm comm, const int *root)
     return true;
 }
 
-int pli_shim_large_int(struct shim_large *l, bool is_read, MPI_Count v)
+int pli_shim_counts_int(struct shim_counts *l, bool is_read, MPI_Count v)
 {
     if (!is_read || l->is_idle) {
         return 0;
@@ -32,20 +32,20 @@ int pli_shim_large_int(struct shim_large *l, bool is_read, MPI_Count v)
     return (int)v;
 }
 
-static int length(struct shim_large *l, enum pli_shim_large_reach reach)
+static int length(struct shim_counts *l, enum pli_shim_counts_reach reach)
 {
     struct shim_span *s = l->span;
     struct shim_edges e = { 0 };
-    if (reach == PLI_SHIM_LARGE_PEERS || reach == PLI_SHIM_LARGE_OWN) {
-        return s->inter != NULL && reach == PLI_SHIM_LARGE_OWN ? pli_shim_inter_size(s) : s->size;
+    if (reach == PLI_SHIM_COUNTS_PEERS || reach == PLI_SHIM_COUNTS_OWN) {
+        return s->inter != NULL && reach == PLI_SHIM_COUNTS_OWN ? pli_shim_inter_size(s) : s->size;
     }
     int rc = pli_shim_topo_edges(s, &e);
     l->err = rc != MPI_SUCCESS ? rc : l->err;
     free(e.in);
-    return reach == PLI_SHIM_LARGE_SEND ? e.n_out : e.n_in;
+    return reach == PLI_SHIM_COUNTS_SEND ? e.n_out : e.n_in;
 }
 
-static int *convert(struct shim_large *l, bool is_read, enum pli_shim_large_reach reach,
+static int *convert(struct shim_counts *l, bool is_read, enum pli_shim_counts_reach reach,
                     const MPI_Count *count, const MPI_Aint *place)
 {
     bool is_there = is_read && !l->is_idle && (count != NULL || place != NULL);
@@ -57,29 +57,29 @@ static int *convert(struct shim_large *l, bool is_read, enum pli_shim_large_reac
     }
     l->list[l->n_list++] = list;
     for (int i = 0; i < n; i++) {
-        list[i] = pli_shim_large_int(l, true, count != NULL ? count[i] : place[i]);
+        list[i] = pli_shim_counts_int(l, true, count != NULL ? count[i] : place[i]);
     }
     return list;
 }
 
-const int *pli_shim_large_counts(struct shim_large *l, bool is_read,
-                                 enum pli_shim_large_reach reach, const MPI_Count *v)
+const int *pli_shim_counts_counts(struct shim_counts *l, bool is_read,
+                                  enum pli_shim_counts_reach reach, const MPI_Count *v)
 {
     return convert(l, is_read, reach, v, NULL);
 }
 
-const int *pli_shim_large_places(struct shim_large *l, bool is_read,
-                                 enum pli_shim_large_reach reach, const MPI_Aint *v)
+const int *pli_shim_counts_places(struct shim_counts *l, bool is_read,
+                                  enum pli_shim_counts_reach reach, const MPI_Aint *v)
 {
     return convert(l, is_read, reach, NULL, v);
 }
 
-int pli_shim_large_check(const struct shim_large *l)
+int pli_shim_counts_check(const struct shim_counts *l)
 {
     return l->err;
 }
 
-void pli_shim_large_end(struct shim_large *l, int rc, const MPI_Request *request)
+void pli_shim_counts_end(struct shim_counts *l, int rc, const MPI_Request *request)
 {
     struct shim_req *r = rc == MPI_SUCCESS && request != NULL ? pli_shim_req_find(*request) : NULL;
     for (int i = 0; i < l->n_list; i++) {
