@@ -57,11 +57,11 @@ static void refusals(MPI_Comm comm, int me, int n)
                 "MPI_Comm_spawn");
 #if MPI_VERSION >= 4
     MPI_Request req;
-    MPI_Status st;
+    int w;
     must_refuse(MPI_Psend_init(&v, 1, 1, MPI_INT, far, 0, comm, MPI_INFO_NULL, &req),
                 "MPI_Psend_init");
-    must_refuse(MPI_Send_c(&v, 1, MPI_INT, far, 0, comm), "MPI_Send_c");
-    must_refuse(MPI_Recv_c(&v, 1, MPI_INT, far, 0, comm, &st), "MPI_Recv_c");
+    must_refuse(MPI_Isendrecv(&v, 1, MPI_INT, far, 0, &w, 1, MPI_INT, far, 0, comm, &req),
+                "MPI_Isendrecv");
 #else
     (void)far;
 #endif
