@@ -145,8 +145,8 @@ int main(void)
 }
 X
 ok once "$upcc" -Wall -Wextra -Wshadow -c once.upc
-ok once-count test "$(grep -c 'warning: ' err)" = 1
 has once-text err 'once.upc:5:13: warning: unused variable'
+ok once-count test "$(grep -c 'warning: ' err)" = 1
 no no-input 2 "$upcc"
 no unknown-option 2 "$upcc" -frobnicate-no -qqq a.upc
 no missing-argument 2 "$upcc" -o
