@@ -65,7 +65,9 @@ def without_keeper(shape):
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     for _ in range(int(shape[1])):
         p.stdout.readline()
-    keepers = [pid for pid, name in carriers(env) if name == "pliant-watchdog"]
+    keepers, end = [], time.monotonic() + 10 * SLOW
+    while not keepers and time.monotonic() < end:  # it may get to run, and to give itself a name, after the ranks
+        keepers = [pid for pid, name in carriers(env) if name == "pliant-watchdog"]
     check(len(keepers) == 1, f"{keepers} keepers")
     for pid in keepers + [p.pid]:
         os.kill(pid, signal.SIGKILL)
