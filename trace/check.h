@@ -205,7 +205,9 @@ struct pli_check_request {
     void *site;
     MPI_Comm comm;
     bool is_persistent, is_active, is_recv, is_send;
-    bool is_replaced; // another request has the handle: a thread is about to complete this one
+    int n_call;        // calls under way that may complete it
+    bool is_replaced;  // another request has the handle: such a call is about to complete this one
+    bool is_forgotten; // it goes with the last such call
     const char *begin;
     size_t n;
     uint64_t sum;

@@ -72,7 +72,11 @@ static void forget(struct pli_check_request *r)
     }
     deactivate(r);
     pli_check_receive_destroy(r->receive);
-    free(r);
+    r->receive = NULL;
+    r->is_replaced = r->is_forgotten = true; // no handle leads to it
+    if (r->n_call == 0) {
+        free(r);
+    }
 }
 
 void pli_check_request_overlap(const struct pli_check_call *call, const char *begin, size_t n,
@@ -129,7 +133,7 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
         return;
     }
     struct pli_check_request *r = find(*call->request);
-    if (r != NULL && r->receive != NULL && r->is_active && pli_check_has_threads()) {
+    if (r != NULL && r->is_active && r->n_call > 0) {
         unlink_request(r);
         r->is_replaced = true;
     } else if (r != NULL) { // completed in a way that is not seen here
@@ -361,6 +365,9 @@ static void open_batch(struct batch *b, enum pli_check_fn function, void *site, 
     pli_check_lock();
     for (int i = 0; i < b->n; i++) {
         b->found[i] = find(requests[i]);
+        if (b->found[i] != NULL) {
+            b->found[i]->n_call++;
+        }
     }
     pli_check_unlock();
 }
@@ -377,6 +384,12 @@ static int close_batch(struct batch *b, int n, const int *places, int err)
             ready(b->found[k], &b->statuses[i], own, b->call.site);
         } else if (k >= 0 && k < b->n && own != MPI_ERR_PENDING) {
             complete(b->found[k], &b->statuses[i], own, b->call.site);
+        }
+    }
+    for (int i = 0; i < b->n; i++) {
+        struct pli_check_request *r = b->found[i];
+        if (r != NULL && --r->n_call == 0 && r->is_forgotten) {
+            free(r);
         }
     }
     pli_check_unlock();

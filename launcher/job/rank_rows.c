@@ -49,7 +49,7 @@ static bool is_world_over(const struct pli_node *node, uint32_t row)
 {
     const struct pli_node_row *r = &node->rows[row];
     if (r->version > 0) {
-        return r->has_ended != 0; // its world is the job's, and goes on without it
+        return r->has_ended != 0; // its world is the job's, and goes on without it: see n_held
     }
     for (uint32_t i = 0; i < r->n_world; i++) {
         uint32_t other = pli_node_row_of(node, r->world + i);

@@ -185,7 +185,7 @@ struct pli_node_row {
     uint32_t world, n_world; // its MPI_COMM_WORLD: index of the first process, and how many
     uint32_t parent;         // index of the process that asked for it
     uint32_t parent_ep;      // and which of its endpoints
-    _Atomic uint32_t n_held; // communicators in which processes of other worlds know it
+    _Atomic uint32_t n_held; // communicators of others that contain it: comm_hold.c
     uint32_t version;        // of the world it came for; 0: it was spawned, or was there first
     // The UPC threads the process belongs to: they are the processes of the job from upc_first
     // on, then, from the upc_ranks-th on, those from upc_extra on. upc_n 0: it is alone.

@@ -11,13 +11,16 @@ static bool is_ours(uint64_t proc)
     return (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job;
 }
 
-// Change the count at one process. True: it has one.
+// Change the count at one process. True: it has one. Those that were spawned together end together
+// as far as their memory goes; one that came into a growing world may end while others of that
+// world still read what it has shown them.
 static bool change(uint64_t proc, uint32_t by)
 {
     const struct pli_node *node = &pli_boot.node;
     uint32_t index = (uint32_t)proc;
     uint32_t row = index >= node->header->n_world ? pli_node_row_of(node, index) : UINT32_MAX;
-    if (row == UINT32_MAX || node->rows[row].world == pli_boot.world) {
+    if (row == UINT32_MAX ||
+        (node->rows[row].version == 0 && node->rows[row].world == pli_boot.world)) {
         return false;
     }
     atomic_fetch_add_explicit(&node->rows[row].n_held, by, memory_order_acq_rel);
