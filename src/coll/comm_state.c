@@ -55,7 +55,8 @@ static void warn_of_leftover(struct pli_comm *comm)
     }
     pli_lock_take(&comm->ep->lane->lock);
     const struct pli_match_item *i = pli_match_has_unexpected(m) ? m->arrival.first : NULL;
-    while (i != NULL && i->context != (comm->context | PLI_CHAN_COLL)) {
+    // Notes of mpiexec --check go the same way, with tags below zero.
+    while (i != NULL && (i->context != (comm->context | PLI_CHAN_COLL) || i->tag < 0)) {
         i = i->later;
     }
     int source = i != NULL ? i->source : -1, tag = i != NULL ? i->tag : 0;
