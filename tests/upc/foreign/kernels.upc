@@ -97,8 +97,9 @@ int main(void)
 }
 //--- tree_search threads=1,3,4
 typedef struct { unsigned long state; int height; } tree_node;
-typedef struct { upc_lock_t *lock; int top; tree_node items[4096]; } stack_t_;
+typedef struct { upc_lock_t *lock; tree_node items[4096]; } stack_t_;
 shared stack_t_ stacks[THREADS];
+strict shared int tops[THREADS];
 strict shared int idle;
 shared long counts[THREADS];
 upc_lock_t *idle_lock;
@@ -113,10 +114,10 @@ static long walk(tree_node n) // by recursion, to compare with
 static int take(int from, tree_node *n)
 {
     int got = 0;
-    if (stacks[from].top == 0) return 0; // a look without the lock
+    if (tops[from] == 0) return 0; // a look without the lock
     upc_lock(stacks[from].lock);
-    if (stacks[from].top > 0) {
-        *n = stacks[from].items[--stacks[from].top];
+    if (tops[from] > 0) {
+        *n = stacks[from].items[--tops[from]];
         got = 1;
     }
     upc_unlock(stacks[from].lock);
@@ -125,14 +126,14 @@ static int take(int from, tree_node *n)
 static void add(tree_node n)
 {
     upc_lock(stacks[MYTHREAD].lock);
-    stacks[MYTHREAD].items[stacks[MYTHREAD].top++] = n;
+    stacks[MYTHREAD].items[tops[MYTHREAD]++] = n;
     upc_unlock(stacks[MYTHREAD].lock);
 }
 int main(void)
 {
     tree_node root = { 42, 0 }, n;
     stacks[MYTHREAD].lock = upc_global_lock_alloc();
-    stacks[MYTHREAD].top = 0;
+    tops[MYTHREAD] = 0;
     idle_lock = upc_all_lock_alloc();
     upc_barrier;
     if (MYTHREAD == 0) add(root);
@@ -141,7 +142,7 @@ int main(void)
         int found = take(MYTHREAD, &n);
         for (int t = 1; t < THREADS && !found; t++) {
             int victim = (MYTHREAD + t) % THREADS;
-            if (stacks[victim].top > 0 && is_idle) { // counted busy before it takes
+            if (tops[victim] > 0 && is_idle) { // counted busy before it takes
                 upc_lock(idle_lock); idle--; upc_unlock(idle_lock);
                 is_idle = 0;
             }
