@@ -113,18 +113,32 @@ static bool pass_on(struct pli_native_agent *a)
     return is_good;
 }
 
+// Who takes part is known. Before any connection is made: messages may come by the first of them
+// while others are still missing.
+static bool learn_job(struct pli_native_agent *a, bool is_lead)
+{
+    if (is_lead) {
+        a->client = pli_impi_client_rank(pli_impi_net_client(a->net));
+    }
+    a->engine = pli_impi_net_engine(a->net);
+    return publish(a);
+}
+
 // Run until messages can be sent; `is_lead`: the other agents of this client wait for what this one
 // receives.
 static bool connect_all(struct pli_native_agent *a, enum pli_impi_err err, bool is_lead)
 {
-    bool is_told = a->conf->n_host == 1 || !is_lead;
+    bool is_told = a->conf->n_host == 1 || !is_lead, is_known = false;
     if (err == PLI_IMPI_OK) {
         err = pli_impi_net_also(a->net, a->conf->control_fd, &a->is_control_ready);
     }
     while (err == PLI_IMPI_OK && !a->is_control_ready &&
            (pli_impi_net_state(a->net) < PLI_IMPI_NET_RUN || !is_told)) {
-        if (is_lead && pli_impi_net_state(a->net) >= PLI_IMPI_NET_MESH) {
-            a->client = pli_impi_client_rank(pli_impi_net_client(a->net));
+        if (!is_known && pli_impi_net_state(a->net) >= PLI_IMPI_NET_MESH) {
+            is_known = true;
+            if (!learn_job(a, is_lead)) {
+                return false;
+            }
         }
         if (!is_told && pli_impi_net_state(a->net) >= PLI_IMPI_NET_MESH) {
             is_told = true;
@@ -147,11 +161,7 @@ static bool connect_all(struct pli_native_agent *a, enum pli_impi_err err, bool 
     if (a->is_control_ready) { // the launcher has given up waiting
         return false;
     }
-    if (is_lead) {
-        a->client = pli_impi_client_rank(pli_impi_net_client(a->net));
-    }
-    a->engine = pli_impi_net_engine(a->net);
-    return publish(a);
+    return is_known || learn_job(a, is_lead);
 }
 
 // Other clients connect to the address that each host gives: two hosts of a client must not give
