@@ -204,6 +204,7 @@ def cut():
     change(0, "version 2, of 5 ranks", "grow", 1, "--hosts", "vc3")
     change(0, "version 3, of 4 ranks the ranks that left are gone", "shrink", 1)
     C.popen("vc3", ["sh", "-c", "kill -9 $(pgrep -f 'mpiexec --as-daemon')"]).wait()  # nobody is there any more
+    until(lambda: not C.processes("vc3"), "the watchdog of the daemon has ended")  # it ends what it finds of the job
     rc = 1
     end = time.monotonic() + 60 * SLOW
     while rc != 0 and time.monotonic() < end:  # it joins once more, when mpiexec has noticed
