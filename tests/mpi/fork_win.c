@@ -3,7 +3,7 @@
 // windows among themselves, with memory of their own. "some M": ranks 0 to M-1 are cloned, and the
 // windows of all are lost to the clones, but not the data in them. "twice": windows of clones are
 // cloned again. "ends": windows of endpoints, and MPI_COMM_ENDPOINTS.
-#include "obj.h"
+#include "fork_t.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,32 +11,6 @@
 #include <unistd.h>
 
 enum { N = 3000, N_END = 2 };
-
-static int rank_of(MPI_Comm c)
-{
-    int r = -1;
-    MPI_Comm_rank(c, &r);
-    return r;
-}
-
-static int size_of(MPI_Comm c)
-{
-    int n = -1;
-    MPI_Comm_size(c, &n);
-    return n;
-}
-
-static int split(int m)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int len, got = MPI_Fork(m);
-    if (got < 0) {
-        MPI_Error_string(-got, text, &len);
-        fprintf(stderr, "%s\n", text);
-        MPI_Abort(MPI_COMM_WORLD, 3);
-    }
-    return got;
-}
 
 struct windows {
     MPI_Win got, made, attached, shared; // got: of MPI_Win_allocate
@@ -142,6 +116,21 @@ static void check_data(const struct windows *w, int was)
     T_EQ(n_wrong(w->shared_at, first), 0);
 }
 
+// Whether this is a clone, after a fork of m ranks whose windows were filled anew; both have the
+// data then.
+static int split_filled(struct windows *w, int was, int m)
+{
+    long first = 1000000L * (was + 1);
+    fill(w->got_at, first);
+    fill(w->made_at, first);
+    fill(w->attached_at, first);
+    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    int is_new = split(m) == 0;
+    check_data(w, was);
+    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    return is_new;
+}
+
 static void use_all(struct windows *w, MPI_Comm comm, int is_new)
 {
     long tag = is_new ? 5000 : 7000;
@@ -216,13 +205,7 @@ static void some(int m)
     T_MPI(MPI_Win_unlock_all(w->made));
     use_all(w, MPI_COMM_WORLD, 0);
     long first = 1000000L * (was + 1);
-    fill(w->got_at, first);
-    fill(w->made_at, first);
-    fill(w->attached_at, first);
-    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    int is_new = split(m) == 0;
-    check_data(w, was);
-    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    int is_new = split_filled(w, was, m);
     if (is_new) {
         T_REFUSED(MPI_Win_fence(0, w->got), MPI_ERR_WIN, "made before MPI_Fork");
         T_REFUSED(MPI_Win_lock_all(0, w->made), MPI_ERR_WIN, "made before MPI_Fork");
@@ -250,14 +233,7 @@ static void twice(void)
     int was = rank_of(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD);
     make(w, MPI_COMM_WORLD);
     use_all(w, MPI_COMM_WORLD, 0);
-    long first = 1000000L * (was + 1);
-    fill(w->got_at, first);
-    fill(w->made_at, first);
-    fill(w->attached_at, first);
-    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    int is_new = split(n) == 0;
-    check_data(w, was);
-    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    int is_new = split_filled(w, was, n);
     use_all(w, is_new ? MPI_COMM_CHILDREN : MPI_COMM_PARENTS, is_new);
     use_new_world();
     free_all(w);

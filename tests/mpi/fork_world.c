@@ -2,7 +2,7 @@
 // MPI_Fork: what clones have, who they are, and that the job goes on as if they had always been.
 // "once M": ranks 0 to M-1 are cloned. "again": forks until 8 ranks are there. "refuse": all that
 // must fail, and leaves the world as it was.
-#include "obj.h"
+#include "fork_t.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -11,20 +11,6 @@
 
 enum { N = 1 << 16 };
 static int *data;
-
-static int rank_of(MPI_Comm c)
-{
-    int r = -1;
-    MPI_Comm_rank(c, &r);
-    return r;
-}
-
-static int size_of(MPI_Comm c)
-{
-    int n = -1;
-    MPI_Comm_size(c, &n);
-    return n;
-}
 
 // Everybody talks to everybody: short, long, collective.
 static void talk(MPI_Comm c)
@@ -49,18 +35,6 @@ static void talk(MPI_Comm c)
 }
 
 // The fork must be done.
-static int split(int m)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int len, got = MPI_Fork(m);
-    if (got < 0) {
-        MPI_Error_string(-got, text, &len);
-        fprintf(stderr, "%s\n", text);
-        MPI_Abort(MPI_COMM_WORLD, 3);
-    }
-    return got;
-}
-
 static void check_memory(int was)
 {
     int bad = 0;
