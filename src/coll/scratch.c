@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 enum {
-    KEEP_MIN = 64 * 1024,         // smaller blocks stay with malloc by themselves
-    KEEP_ALL = 16 * 1024 * 1024,  // bytes that are kept at most
-    MUCH = 4,                     // a kept block serves down to this part of its size
+    KEEP_MIN = 64 * 1024,        // smaller blocks stay with malloc by themselves
+    KEEP_ALL = 16 * 1024 * 1024, // bytes that are kept at most
+    MUCH = 4,                    // a kept block serves down to this part of its size
 };
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
