@@ -33,6 +33,7 @@ struct pli_file_split {
 // The shared file pointer.
 struct pli_file_shared {
     _Atomic MPI_Offset *word; // where all members are on one host
+    _Atomic uint32_t *turn;   // there too; see file_turn.h
     struct pli_win *win;      // else: rank 0 has the word in it
     void *memory;             // of the word, at rank 0
     int where;                // that memory is

@@ -15,8 +15,8 @@ struct pli_file;
 
 // Where the word is, as rank 0 tells the others.
 struct pli_file_word {
-    uint64_t offset;
-    int64_t where; // 0: members are on several hosts
+    uint64_t offset, turn; // of the word, and of that in file_turn.h
+    int64_t where;         // 0: members are on several hosts
 };
 
 // Rank 0 makes the word, at 0, if all members can reach it as memory. It begins memory of len
