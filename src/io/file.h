@@ -39,6 +39,13 @@ struct pli_file_shared {
     int where;                // that memory is
 };
 
+// How an aggregator does its part.
+enum pli_file_rounds {
+    PLI_FILE_ROUNDS_WHOLE,   // a buffer in each round
+    PLI_FILE_ROUNDS_SHORT,   // less, where each member has a core and the system's cache answers
+    PLI_FILE_ROUNDS_OVERLAP, // half a buffer, while another half is written or read
+};
+
 struct pli_file {
     struct pli_obj obj;
     struct pli_comm *comm; // the file's alone
@@ -67,6 +74,7 @@ struct pli_file {
     int *aggregators;            // ranks
     int n_aggregator;
     int my_aggregator; // -1: this member is none
+    enum pli_file_rounds rounds;
     struct pli_file_worker *worker;
     _Atomic(void *) spare;   // a buffer of the size of hints.buffer, kept for the next use
     _Atomic uint32_t n_open; // nonblocking operations that are not over

@@ -15,6 +15,7 @@
 #include "io/file_sys.h"
 #include "io/file_uring.h"
 #include "msg/process.h"
+#include "msg/progress.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/errhandler.h"
@@ -113,7 +114,7 @@ static enum pli_err open_one(struct pli_file *f, int flags)
 // What rank 0 tells when it has made and opened the file.
 struct opened {
     struct pli_file_word word;
-    int64_t err, buffer, nodes, n_core, has_shared_map,
+    int64_t err, buffer, nodes, n_core, rounds, has_shared_map,
         has_batch; // hints of rank 0 count, so that all choose alike
 };
 
@@ -133,6 +134,14 @@ static void offer_words(struct pli_file *f, const struct pli_comm *comm, struct 
     out->has_shared_map = pli_file_shared_map_offer(f);
 }
 
+// A file system that answers late is used while the next window comes.
+static enum pli_file_rounds rounds_of(const struct pli_file *f)
+{
+    return f->has_uring || !f->is_local ? PLI_FILE_ROUNDS_OVERLAP
+           : pli_progress_spins() > 1   ? PLI_FILE_ROUNDS_SHORT
+                                        : PLI_FILE_ROUNDS_WHOLE;
+}
+
 // Rank 0 makes the file, so that one of all does.
 static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct opened *out)
 {
@@ -142,6 +151,7 @@ static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct
     *out = (struct opened){ .err = err,
                             .buffer = f->hints.buffer,
                             .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
+                            .rounds = (int64_t)rounds_of(f),
                             .n_core = sysconf(_SC_NPROCESSORS_ONLN) };
     if (err == PLI_OK) {
         offer_words(f, comm, out);
@@ -178,6 +188,7 @@ static enum pli_err open_all(struct pli_file *f, struct pli_comm *comm, uint64_t
     }
     f->hints.buffer = first.buffer;
     f->hints.nodes = (int)first.nodes;
+    f->rounds = (enum pli_file_rounds)first.rounds;
     if (err == PLI_OK && comm->rank != 0) {
         err = open_one(f, 0);
     }
