@@ -54,10 +54,10 @@ static enum pli_err convert(struct pli_file_access *a)
         return pli_fail(PLI_ERR_NOMEM, "no memory to convert %zu bytes", a->len);
     }
     a->run = a->stage;
+    a->rep = a->file->view.rep;
     pli_cursor_init(&a->memory, a->stage, (MPI_Count)a->len, byte);
-    return a->is_write
-               ? pli_file_datarep_write(a->file->view.rep, a->buf, a->count, a->type, a->stage)
-               : PLI_OK;
+    return a->is_write ? pli_file_datarep_write(a->rep, a->buf, a->count, a->type, a->stage)
+                       : PLI_OK;
 }
 
 enum pli_err pli_file_access_begin(struct pli_file_access *a, struct pli_file *f, bool is_write,
@@ -103,7 +103,7 @@ enum pli_err pli_file_access_end(struct pli_file_access *a, enum pli_err err, si
         // In elements: those that are there as a whole.
         MPI_Count each = (MPI_Count)a->len / a->count, n = (MPI_Count)a->done / each;
         if (err == PLI_OK && !a->is_write) {
-            err = pli_file_datarep_read(a->file->view.rep, a->stage, a->done, a->buf, n, a->type);
+            err = pli_file_datarep_read(a->rep, a->stage, a->done, a->buf, n, a->type);
         }
         bytes = (size_t)(n * a->type->size);
     }

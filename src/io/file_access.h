@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 struct pli_file;
+struct pli_file_datarep;
 
 struct pli_file_access {
     struct pli_file *file;
@@ -25,7 +26,8 @@ struct pli_file_access {
     struct pli_cursor memory; // of the data as it is in the file
     char *run;                // the same when it is one run, else NULL
     char *stage;              // the data in another representation, NULL: as the user has it
-    void *buf;                // what the user passed
+    const struct pli_file_datarep *rep; // that one
+    void *buf;                          // what the user passed
     MPI_Count count;
     struct pli_datatype *type; // retained
 };
