@@ -494,6 +494,9 @@ enum pli_err pli_file_access_run(struct pli_file_access *a)
     // A line that is written by itself changes nothing of what was collected.
     err = a->is_shared && a->is_write ? PLI_OK : pli_file_shared_batch_flush(a->file);
     err = err == PLI_OK ? run_locked(a) : err;
+    if (err == PLI_OK) {
+        err = pli_file_shared_batch_note(a);
+    }
     pli_file_shared_map_note(a->file, a);
     return err;
 }

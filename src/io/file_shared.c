@@ -3,7 +3,6 @@
 // instruction, and on several hosts in a window. No lock file is needed anywhere.
 #include "io/file_shared.h"
 
-#include "base/cpu.h"
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "io/file.h"
@@ -48,18 +47,16 @@ struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_
                                            size_t len)
 {
     struct pli_win_memory m;
-    len = (len + PLI_CACHE_LINE - 1) / PLI_CACHE_LINE * PLI_CACHE_LINE;
-    if (!is_reached(comm) || !pli_win_memory_take(&m, len + PLI_CACHE_LINE)) {
+    if (!is_reached(comm) || !pli_win_memory_take(&m, len)) {
         return (struct pli_file_word){ .where = PLI_MEMORY_NONE };
     }
-    void *turn = (char *)m.at + len;
+    struct pli_file_head *head = m.at;
     f->pointer = (struct pli_file_shared){
-        .word = m.at, .turn = turn, .memory = m.at, .where = (int)m.where
+        .word = &head->pos, .turn = &head->turn, .memory = m.at, .where = (int)m.where
     };
     atomic_store(f->pointer.word, 0);
     atomic_store(f->pointer.turn, 0);
-    return (struct pli_file_word){ pli_win_memory_offset(&m, m.at), pli_win_memory_offset(&m, turn),
-                                   (int64_t)m.where };
+    return (struct pli_file_word){ pli_win_memory_offset(&m, m.at), (int64_t)m.where };
 }
 
 static enum pli_err make_window(struct pli_file *f, struct pli_comm *comm)
@@ -91,8 +88,9 @@ enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,
         return make_window(f, comm);
     }
     if (f->pointer.word == NULL) {
-        f->pointer.word = pli_win_memory_at((int)word.where, word.offset);
-        f->pointer.turn = pli_win_memory_at((int)word.where, word.turn);
+        struct pli_file_head *head = pli_win_memory_at((int)word.where, word.offset);
+        f->pointer.word = head != NULL ? &head->pos : NULL;
+        f->pointer.turn = head != NULL ? &head->turn : NULL;
     }
     return f->pointer.word != NULL
                ? PLI_OK
