@@ -103,11 +103,12 @@ static enum pli_err open_one(struct pli_file *f, int flags)
     if (f->fd < 0) {
         return pli_file_sys_fail(errno, "open", f->name, 0, -1);
     }
+    uint32_t system = pli_file_sys_type(f->fd);
     f->needs_lock = f->hints.lock == PLI_FILE_ENABLE ||
-                    (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(f->fd));
-    f->is_local = pli_file_map_is_local(f->fd);
-    f->has_large_pages = f->is_local && pli_file_map_has_large_pages(f->fd);
-    f->has_uring = pli_file_uring_is_wanted(f->fd);
+                    (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(system));
+    f->is_local = pli_file_map_is_local(system);
+    f->has_large_pages = f->is_local && pli_file_map_has_large_pages(system);
+    f->has_uring = pli_file_uring_is_wanted(system);
     return PLI_OK;
 }
 
@@ -142,6 +143,18 @@ static enum pli_file_rounds rounds_of(const struct pli_file *f)
                                         : PLI_FILE_ROUNDS_WHOLE;
 }
 
+// Asking the system takes as long as making a file; the number hardly changes.
+static long n_core(void)
+{
+    static _Atomic long known;
+    long n = atomic_load_explicit(&known, memory_order_relaxed);
+    if (n == 0) {
+        n = sysconf(_SC_NPROCESSORS_ONLN);
+        atomic_store_explicit(&known, n, memory_order_relaxed);
+    }
+    return n;
+}
+
 // Rank 0 makes the file, so that one of all does.
 static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct opened *out)
 {
@@ -152,7 +165,7 @@ static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct
                             .buffer = f->hints.buffer,
                             .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
                             .rounds = (int64_t)rounds_of(f),
-                            .n_core = sysconf(_SC_NPROCESSORS_ONLN) };
+                            .n_core = n_core() };
     if (err == PLI_OK) {
         offer_words(f, comm, out);
     }
