@@ -245,11 +245,16 @@ static enum pli_file_choice choice(const struct op *o)
 }
 
 // Whether this member would do better with others to move its data. In large pages it is moved
-// faster by itself, and so are long pieces of a file of this host read, without a second copy.
+// faster by itself, but for long pieces that are written in short rounds; and long pieces of a file
+// of this host are read by itself, without a second copy.
 static bool is_fine(const struct op *o)
 {
-    bool is_long = pli_file_view_run_length(&o->f->view) >= LONG_PIECE;
-    return !(o->f->is_local && is_long && !o->a->is_write) && !pli_file_access_is_large(o->a);
+    MPI_Offset run = pli_file_view_run_length(&o->f->view);
+    if (o->a->is_write && o->f->rounds == PLI_FILE_ROUNDS_SHORT && run >= PAGE) {
+        return true;
+    }
+    return !(o->f->is_local && run >= LONG_PIECE && !o->a->is_write) &&
+           !pli_file_access_is_large(o->a);
 }
 
 // Whether to read before anything is known of the others: a long run, or long pieces that are read
