@@ -10,7 +10,8 @@
 
 enum {
     SHORTEST = 1 << 16,    // less is written before another would have noticed
-    MOST_NS = 2000 * 1000, // more than a turn takes; who has it that long may be dead or stopped
+    LONG_NS = 600 * 1000,  // a turn takes less, unless who has it was interrupted
+    MOST_NS = 2000 * 1000, // who has it that long may be dead or stopped
     LOOKS = 64,            // between two at the clock
 };
 
@@ -36,6 +37,9 @@ void pli_file_turn_take(const struct pli_file *f)
             if (now - begin > MOST_NS) {
                 atomic_store(f->pointer.turn, me);
                 return;
+            }
+            if (now - begin > LONG_NS) { // who has it may wait for this core
+                pli_cpu_give_way();
             }
         }
         pli_cpu_relax();
