@@ -245,16 +245,16 @@ static enum pli_file_choice choice(const struct op *o)
 }
 
 // Whether this member would do better with others to move its data. In large pages it is moved
-// faster by itself, but for long pieces that are written in short rounds; and long pieces of a file
-// of this host are read by itself, without a second copy.
+// faster by itself, but for long pieces that are written in short rounds; and on a file system of
+// this host long pieces are read, and longer ones written, by itself, without a second copy.
 static bool is_fine(const struct op *o)
 {
     MPI_Offset run = pli_file_view_run_length(&o->f->view);
-    if (o->a->is_write && o->f->rounds == PLI_FILE_ROUNDS_SHORT && run >= PAGE) {
-        return true;
+    if (o->f->is_local && run >= (o->a->is_write ? LONG_RUN : LONG_PIECE)) {
+        return false;
     }
-    return !(o->f->is_local && run >= LONG_PIECE && !o->a->is_write) &&
-           !pli_file_access_is_large(o->a);
+    bool is_short_round = o->a->is_write && o->f->rounds == PLI_FILE_ROUNDS_SHORT && run >= PAGE;
+    return is_short_round || !pli_file_access_is_large(o->a);
 }
 
 // Whether to read before anything is known of the others: a long run, or long pieces that are read
