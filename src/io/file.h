@@ -30,6 +30,12 @@ struct pli_file_split {
     struct pli_request *request;
 };
 
+// With what the memory that members share begins; all of it is on one page.
+struct pli_file_head {
+    _Alignas(64) _Atomic MPI_Offset pos; // the shared pointer
+    _Alignas(64) _Atomic uint32_t turn;  // see file_turn.h
+};
+
 // The shared file pointer.
 struct pli_file_shared {
     _Atomic MPI_Offset *word; // where all members are on one host

@@ -102,6 +102,13 @@ static enum pli_err choose(struct pli_file *f, const struct pli_hostmap *h, int 
     return pli_file_hints_note_nodes(f, n);
 }
 
+enum pli_file_rounds pli_file_coll_rounds(const struct pli_file *f)
+{
+    return f->has_uring || !f->is_local ? PLI_FILE_ROUNDS_OVERLAP
+           : pli_progress_spins() > 1   ? PLI_FILE_ROUNDS_SHORT
+                                        : PLI_FILE_ROUNDS_WHOLE;
+}
+
 enum pli_err pli_file_coll_begin(struct pli_file *f, int n_core)
 {
     struct pli_hostmap *h = pli_hostmap_open(f->comm);

@@ -15,7 +15,6 @@
 #include "io/file_sys.h"
 #include "io/file_uring.h"
 #include "msg/process.h"
-#include "msg/progress.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/errhandler.h"
@@ -135,14 +134,6 @@ static void offer_words(struct pli_file *f, const struct pli_comm *comm, struct 
     out->has_shared_map = pli_file_shared_map_offer(f);
 }
 
-// A file system that answers late is used while the next window comes.
-static enum pli_file_rounds rounds_of(const struct pli_file *f)
-{
-    return f->has_uring || !f->is_local ? PLI_FILE_ROUNDS_OVERLAP
-           : pli_progress_spins() > 1   ? PLI_FILE_ROUNDS_SHORT
-                                        : PLI_FILE_ROUNDS_WHOLE;
-}
-
 // Asking the system takes as long as making a file; the number hardly changes.
 static long n_core(void)
 {
@@ -164,7 +155,7 @@ static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct
     *out = (struct opened){ .err = err,
                             .buffer = f->hints.buffer,
                             .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
-                            .rounds = (int64_t)rounds_of(f),
+                            .rounds = (int64_t)pli_file_coll_rounds(f),
                             .n_core = n_core() };
     if (err == PLI_OK) {
         offer_words(f, comm, out);

@@ -4,11 +4,9 @@
 #ifndef PLI_IO_FILE_SHARED_H
 #define PLI_IO_FILE_SHARED_H
 
-#include "base/cpu.h"
 #include "base/err.h"
 
 #include <mpi.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,12 +17,6 @@ struct pli_file;
 struct pli_file_word {
     uint64_t offset;
     int64_t where; // 0: members are on several hosts
-};
-
-// With what the memory that members share begins; all of it is on one page.
-struct pli_file_head {
-    _Alignas(PLI_CACHE_LINE) _Atomic MPI_Offset pos; // the shared pointer
-    _Alignas(PLI_CACHE_LINE) _Atomic uint32_t turn;  // see file_turn.h
 };
 
 // Rank 0 makes the word, at 0, if all members can reach it as memory. It begins memory of len

@@ -15,7 +15,6 @@
 #include "io/file.h"
 #include "io/file_access.h"
 #include "io/file_async.h"
-#include "io/file_shared.h"
 #include "io/file_sys.h"
 #include "obj/comm.h"
 #include "rma/win.h"

@@ -6,7 +6,7 @@
 #define PLI_IO_FILE_SHARED_MAP_H
 
 #include "base/err.h"
-#include "io/file_shared.h"
+#include "io/file.h"
 
 #include <mpi.h>
 #include <stdatomic.h>
