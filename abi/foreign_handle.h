@@ -37,8 +37,11 @@ enum pli_foreign_type {
     PLI_FOREIGN_N
 };
 
-extern const uint16_t pli_foreign_builtin_in[PLI_FOREIGN_N][256];
-extern const uint32_t pli_foreign_builtin_out[PLI_FOREIGN_PREDEFINED];
+// Hidden, so that their addresses are known without a look into a table (make bench B=abi).
+extern const uint16_t pli_foreign_builtin_in[PLI_FOREIGN_N][256]
+    __attribute__((visibility("hidden")));
+extern const uint32_t pli_foreign_builtin_out[PLI_FOREIGN_PREDEFINED]
+    __attribute__((visibility("hidden")));
 _Noreturn void pli_foreign_env_full(void);
 void *pli_foreign_threadcomm_in(uint32_t h); // the calling thread's rank of it; NULL: it has none
 

@@ -353,7 +353,7 @@ def exports(functions, variable_names):
     names += ["MPIR_dll_name", "pli_debug_layout"]  # debuggers
     names.append("pli_observe_note_*")  # the checker of --check
     names += ["pli_std_*", "pli_handle_base", "pli_handle_used", "pli_user_calls", "pli_user_calls_op", "pli_user_calls_errhandler",
-              "pli_grequest_poll_by"]  # libraries of other ABIs
+              "pli_grequest_poll_by", "pli_cursor_type_iov"]  # libraries of other ABIs
     listed = "  global:\n" + "".join(f"    {n};\n" for n in names)
     return "{\n" + listed + "  local: *;\n};\n"
 

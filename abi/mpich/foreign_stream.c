@@ -5,12 +5,29 @@
 #include "foreign_calls.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 enum { NONE = 0x3d000000, FIRST = 0x3e000000 }; // numbers of streams
 
 static int n_made;
-static int key = MPI_KEYVAL_INVALID; // of the attribute of a communicator: its stream
+static int stream_attr = MPI_KEYVAL_INVALID; // of the attribute of a communicator: its stream
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; // of both
+
+// The error of a stream that is a device's. Its handler is that of errors without a communicator.
+static int refuse_device(void)
+{
+    static int code = MPI_SUCCESS;
+    pthread_mutex_lock(&guard);
+    if (code == MPI_SUCCESS) {
+        pli_std_MPI_Add_error_code(MPI_ERR_UNSUPPORTED_OPERATION, &code);
+        pli_std_MPI_Add_error_string(code, "MPIX_Stream_create: Pliant MPI has no streams of "
+                                           "devices; leave the key \"type\" out of the info");
+    }
+    int err = code;
+    pthread_mutex_unlock(&guard);
+    pli_std_MPI_Comm_call_errhandler(MPI_COMM_SELF, err);
+    return pli_foreign_error_out(err);
+}
 
 static bool is_stream(int stream)
 {
@@ -30,7 +47,7 @@ int PMPIX_Stream_create(F_Info info, int *stream)
                   ? 0
                   : pli_std_MPI_Info_get_string(ours, "type", &len, type, &has_type);
     if (err == 0 && has_type) {
-        err = MPI_ERR_UNSUPPORTED_OPERATION; // of a device
+        return refuse_device();
     }
     if (err != 0) {
         return pli_foreign_error_out(err);
@@ -39,6 +56,21 @@ int PMPIX_Stream_create(F_Info info, int *stream)
     *stream = FIRST + n_made++;
     pthread_mutex_unlock(&guard);
     return 0;
+}
+
+// How programs pass a device's stream: as digits.
+int PMPIX_Info_set_hex(F_Info info, const char *key, const void *value, int value_size)
+{
+    char text[MPI_MAX_INFO_VAL];
+    if (value == NULL || value_size < 0 || 2 * (size_t)value_size + 1 > sizeof text) {
+        return pli_foreign_error_out(MPI_ERR_INFO_VALUE);
+    }
+    text[0] = '\0';
+    for (int i = 0; i < value_size; i++) {
+        snprintf(text + 2 * i, 3, "%02x", ((const unsigned char *)value)[i]);
+    }
+    int err = pli_std_MPI_Info_set(pli_foreign_info_in(info), key, text);
+    return err == 0 ? 0 : pli_foreign_error_out(err);
 }
 
 int PMPIX_Stream_free(int *stream)
@@ -53,10 +85,11 @@ int PMPIX_Stream_free(int *stream)
 static int stream_key(void)
 {
     pthread_mutex_lock(&guard);
-    if (key == MPI_KEYVAL_INVALID) {
-        pli_std_MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    if (stream_attr == MPI_KEYVAL_INVALID) {
+        pli_std_MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &stream_attr,
+                                       NULL);
     }
-    int k = key;
+    int k = stream_attr;
     pthread_mutex_unlock(&guard);
     return k;
 }
@@ -104,6 +137,8 @@ int PMPIX_Stream_progress(int stream)
 
 int MPIX_Stream_create(F_Info info, int *stream)
     __attribute__((weak, alias("PMPIX_Stream_create")));
+int MPIX_Info_set_hex(F_Info info, const char *key, const void *value, int value_size)
+    __attribute__((weak, alias("PMPIX_Info_set_hex")));
 int MPIX_Stream_free(int *stream) __attribute__((weak, alias("PMPIX_Stream_free")));
 int MPIX_Stream_comm_create(F_Comm comm, int stream, F_Comm *newcomm)
     __attribute__((weak, alias("PMPIX_Stream_comm_create")));

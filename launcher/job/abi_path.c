@@ -3,6 +3,7 @@
 #include "launcher/job/abi_path.h"
 
 #include "launcher/base/say.h"
+#include "launcher/base/secure_mode.h"
 #include "launcher/job/environment.h"
 #include "launcher/job/foreign_mpi.h"
 
@@ -121,7 +122,7 @@ static void offer_to_r(const struct pli_options *opt, struct pli_app *app, const
 
 struct look {
     const struct pli_options *opt;
-    const struct pli_foreign_mpi *refused;
+    const struct pli_foreign_mpi *refused, *wanted;
     char library[128];
     bool is_standard;
 };
@@ -136,7 +137,27 @@ static bool look(const char *library, void *arg)
         snprintf(l->library, sizeof l->library, "%s", library);
         return false;
     }
+    l->wanted = found != NULL ? found : l->wanted;
     return true;
+}
+
+// Programs that will not find our libraries, whatever we set.
+static void warn(const struct pli_app *app, const char *path, const struct pli_foreign_mpi *wanted)
+{
+    const char *reason = wanted != NULL ? pli_secure_mode_reason(path) : NULL;
+    const char *inside = wanted == NULL ? pli_foreign_mpi_static(path) : NULL;
+    if (reason != NULL) {
+        pli_say("%s %s, so that the loader ignores LD_LIBRARY_PATH: it finds %s in place of Pliant "
+                "MPI, and each process is a world of its own. Start it as a user who gains nothing "
+                "by that, or take it from the file; --abi=none says that this is meant",
+                app->argv[0], reason, wanted->mpi);
+    }
+    if (inside != NULL) {
+        pli_say("%s has %s linked into it, so that it cannot run on Pliant MPI: each process is a "
+                "world of its own. Link it with shared libraries; --abi=none says that this is "
+                "meant",
+                app->argv[0], inside);
+    }
 }
 
 // Programs with folders in their file in which the loader looks first (DT_RPATH).
@@ -228,6 +249,7 @@ void pli_abi_path_check(const struct pli_options *opt, struct pli_app *app, cons
             "starts it as it is, each process as a world of its own",
             app->argv[0], l.refused->mpi, l.library, pli_say_name);
     }
+    warn(app, path, l.wanted);
     preload_hidden(app, path);
     if (l.is_standard) {
         char *ours = pli_abi_path_make(opt, NULL);

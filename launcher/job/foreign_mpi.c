@@ -4,6 +4,7 @@
 
 #include "launcher/base/elf_needed.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
@@ -88,4 +89,33 @@ char *pli_foreign_mpi_rpath(const char *path)
         munmap(bytes, len);
     }
     return copy;
+}
+
+static bool note(const char *library, void *arg)
+{
+    (void)library;
+    *(bool *)arg = true;
+    return false;
+}
+
+const char *pli_foreign_mpi_static(const char *path)
+{
+    // Beginnings of names of settings, which are in the file even without a table of symbols.
+    static const char *const marks[][2] = { { "MPIR_CVAR_", "MPICH" }, { "OMPI_MCA_", "Open MPI" } };
+    const char *found = NULL;
+    size_t len = 0;
+    bool is_dynamic = false;
+    void *bytes = map(path, &len);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    pli_elf_needed_each(bytes, len, note, &is_dynamic);
+    if (!is_dynamic && len > SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+        for (size_t i = 0; i < sizeof marks / sizeof marks[0] && found == NULL; i++) {
+            bool is_there = memmem(bytes, len, marks[i][0], strlen(marks[i][0])) != NULL;
+            found = is_there ? marks[i][1] : NULL;
+        }
+    }
+    munmap(bytes, len);
+    return found;
 }

@@ -25,4 +25,8 @@ void pli_foreign_mpi_each(const char *path, bool (*fn)(const char *library, void
 // with colons between them; NULL: there are none. To be freed. Context: any thread.
 char *pli_foreign_mpi_rpath(const char *path);
 
+// The MPI that was linked into a program that asks for no library at all ("Open MPI"); NULL: it is
+// a script, asks for libraries, or has no other MPI in it. Context: any thread.
+const char *pli_foreign_mpi_static(const char *path);
+
 #endif

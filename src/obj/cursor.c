@@ -5,8 +5,10 @@
 
 #include "obj/cursor_kernel.h"
 #include "obj/datatype.h"
+#include "obj/handle.h"
 #include "obj/type_plan.h"
 
+#include <stdint.h>
 #include <sys/uio.h>
 
 enum how { PACK, UNPACK, MIRROR, TELL };
@@ -320,6 +322,24 @@ size_t pli_cursor_iov(struct pli_cursor *c, struct iovec *iov, int n, size_t len
     }
     c->done = before + listed;
     *n_out = f.n_iov;
+    return listed;
+}
+
+size_t pli_cursor_type_iov(MPI_Datatype type, size_t from, struct iovec *iov, int n, int *n_out)
+{
+    const struct pli_datatype *t = pli_handle_get(type, PLI_KIND_DATATYPE);
+    static char middle; // displacements may be negative
+    struct pli_cursor c;
+    *n_out = 0;
+    if (t == NULL) {
+        return 0;
+    }
+    pli_cursor_init(&c, &middle, 1, t);
+    pli_cursor_seek(&c, from);
+    size_t listed = pli_cursor_iov(&c, iov, n, c.total - c.done, n_out);
+    for (int i = 0; i < *n_out; i++) {
+        iov[i].iov_base = (void *)((uintptr_t)iov[i].iov_base - (uintptr_t)&middle);
+    }
     return listed;
 }
 

@@ -32,6 +32,11 @@ size_t pli_cursor_unpack(struct pli_cursor *c, const void *src, size_t len);
 // n_out how many, and moves past them. Returns their bytes. Context: any thread.
 size_t pli_cursor_iov(struct pli_cursor *c, struct iovec *iov, int n, size_t len, int *n_out);
 
+// The same of one element of a type, by its handle, from a byte of its data on: where pieces are is
+// said from the element's place, which has no address. For libraries of other ABIs (abi/).
+// Context: any thread.
+size_t pli_cursor_type_iov(MPI_Datatype type, size_t from, struct iovec *iov, int n, int *n_out);
+
 // Copy from one described buffer straight to another; returns bytes moved (the smaller stream).
 size_t pli_cursor_copy(const void *src, MPI_Count n_src, const struct pli_datatype *src_type,
                        void *dst, MPI_Count n_dst, const struct pli_datatype *dst_type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program of another MPI does in a job that is hung, checkpointed, resized, recorded or
-// checked, has endpoints, loses a rank, starts others or is on several hosts. The first argument
+// What a program of another MPI does in a job that is hung, checkpointed, resized, cloned, recorded
+// or checked, has endpoints, loses a rank, starts others or is on several hosts. The first argument
 // says what.
 #include <mpi.h>
 #include <pthread.h>
@@ -14,6 +14,16 @@
 extern int MPIX_World_version(int *version) __attribute__((weak));
 extern int MPIX_World_resize(MPI_Comm comm, int size) __attribute__((weak));
 extern int MPIX_Comm_world_at(int version, MPI_Comm *comm) __attribute__((weak));
+extern MPI_Comm *MPIX_Resized_world(void) __attribute__((weak));
+extern int MPI_Fork(int m) __attribute__((weak));
+extern MPI_Comm MPIX_Comm_parents(void) __attribute__((weak));
+extern MPI_Comm MPIX_Comm_children(void) __attribute__((weak));
+extern int MPIX_Checkpoint_register(const char *name, int (*size_fn)(void *, MPI_Count *),
+                                    int (*pack_fn)(void *, void *, MPI_Count),
+                                    int (*unpack_fn)(void *, int, int, const void *, MPI_Count),
+                                    void *arg) __attribute__((weak));
+extern int MPIX_Checkpoint_restore(MPI_Comm comm, int *n_pieces) __attribute__((weak));
+extern int MPIX_Checkpoint(MPI_Comm comm, int *is_restarted) __attribute__((weak));
 extern int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm) __attribute__((weak));
 extern int MPI_Comm_create_endpoints(MPI_Comm parent, int n, MPI_Info info, MPI_Comm comms[])
     __attribute__((weak));
@@ -62,17 +72,107 @@ static int wait_for(const char *path)
     return ok;
 }
 
+// The same in a world that others resize meanwhile. Those who come begin in the newest world.
+static int follow(const char *path)
+{
+    int version = 0, is_there = 0, ok = 1;
+    MPI_Comm now = MPI_COMM_WORLD;
+    MPIX_World_version(&version);
+    if (version > 0) {
+        MPIX_Comm_world_at(version, &now);
+    } else if (rank == 0) {
+        puts("ready");
+        fflush(stdout);
+    }
+    while (!is_there && ok) {
+        int newest = version, all;
+        MPIX_World_version(&newest);
+        MPI_Allreduce(&newest, &all, 1, MPI_INT, MPI_MIN, now);
+        if (all > version) {
+            MPIX_Comm_world_at(++version, &now);
+            if (now == MPI_COMM_NULL) {
+                return 1;
+            }
+            continue; // those who came begin there
+        }
+        MPI_Comm_rank(now, &rank);
+        is_there = rank == 0 && access(path, F_OK) == 0 && version > 0;
+        MPI_Bcast(&is_there, 1, MPI_INT, 0, now);
+        ok = work(now);
+        usleep(1000);
+    }
+    MPI_Comm_size(now, &size);
+    return ok;
+}
+
 static int grow(void)
 {
     int version = -1;
     MPI_Comm now;
     MPIX_World_version(&version);
+    int ok = version == 1 || *MPIX_Resized_world() == MPI_COMM_NULL;
     if (version == 0 && MPIX_World_resize(MPI_COMM_WORLD, size + 1) != MPI_SUCCESS) {
         return 0;
     }
     MPIX_Comm_world_at(1, &now);
     MPI_Comm_size(now, &size);
-    return size == 3 && work(now);
+    ok &= *MPIX_Resized_world() == now && work(*MPIX_Resized_world());
+    *MPIX_Resized_world() = MPI_COMM_NULL; // until the next resize
+    return ok && size == 3 && *MPIX_Resized_world() == MPI_COMM_NULL;
+}
+
+// Every rank is cloned; each half works by itself, then both together.
+static int clone(void)
+{
+    int made = MPI_Fork(size), n = -1;
+    MPI_Comm now, half = made > 0 ? MPIX_Comm_parents() : MPIX_Comm_children();
+    MPI_Comm other = made > 0 ? MPIX_Comm_children() : MPIX_Comm_parents();
+    MPI_Comm_size(half, &n);
+    MPIX_Comm_world_at(1, &now);
+    int ok = made >= 0 && n == size && other == MPI_COMM_NULL && work(half);
+    MPI_Comm_rank(now, &rank);
+    MPI_Comm_size(now, &size);
+    return ok && size == 2 * n && work(now);
+}
+
+static int next_step, n_pieces_got;
+
+static int step_size(void *arg, MPI_Count *bytes)
+{
+    *bytes = sizeof *(int *)arg;
+    return MPI_SUCCESS;
+}
+
+static int step_pack(void *arg, void *buf, MPI_Count bytes)
+{
+    memcpy(buf, arg, (size_t)bytes);
+    return MPI_SUCCESS;
+}
+
+static int step_unpack(void *arg, int piece, int n_pieces, const void *buf, MPI_Count bytes)
+{
+    memcpy(arg, buf, (size_t)bytes);
+    n_pieces_got += piece < n_pieces;
+    return MPI_SUCCESS;
+}
+
+// Ten steps; after the fifth the state is saved, and the job ends.
+static int save_state(void)
+{
+    int n_pieces = -1, is_restarted = -1, n_got = -1, ok = 1;
+    MPIX_Checkpoint_register("step", step_size, step_pack, step_unpack, &next_step);
+    MPIX_Checkpoint_restore(MPI_COMM_WORLD, &n_pieces);
+    MPI_Allreduce(&n_pieces_got, &n_got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Bcast(&next_step, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    ok &= n_got == n_pieces && next_step == (n_pieces > 0 ? 5 : 0);
+    while (ok && next_step < 10) {
+        ok &= work(MPI_COMM_WORLD);
+        if (++next_step == 5) {
+            ok &= MPIX_Checkpoint(MPI_COMM_WORLD, &is_restarted) == MPI_SUCCESS;
+            break;
+        }
+    }
+    return ok;
 }
 
 // Records of all members by turns, written together and read alone, and lines of a log.
@@ -267,6 +367,12 @@ int main(int argc, char **argv)
         MPI_Recv(&ok, 1, MPI_INT, 1, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE); // the hang
     } else if (strcmp(argv[1], "wait") == 0) {
         ok = wait_for(argv[2]);
+    } else if (strcmp(argv[1], "follow") == 0) {
+        ok = follow(argv[2]);
+    } else if (strcmp(argv[1], "clone") == 0) {
+        ok = clone();
+    } else if (strcmp(argv[1], "state") == 0) {
+        ok = save_state();
     } else if (strcmp(argv[1], "grow") == 0) {
         ok = grow();
     } else if (strcmp(argv[1], "endpoints") == 0) {
@@ -284,7 +390,9 @@ int main(int argc, char **argv)
     } else {
         ok = work(MPI_COMM_WORLD);
     }
-    if (strcmp(argv[1], "grow") != 0 && strcmp(argv[1], "lose") != 0) {
+    int is_changed = strcmp(argv[1], "grow") == 0 || strcmp(argv[1], "lose") == 0 ||
+                     strcmp(argv[1], "follow") == 0 || strcmp(argv[1], "clone") == 0;
+    if (!is_changed) {
         MPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         ok = all;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Extensions of MPICH: generalized requests that MPI polls, ranks that are threads, streams.
+// Extensions of MPICH: generalized requests that MPI polls, ranks that are threads, streams,
+// segments of datatypes.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,6 +19,16 @@ extern int MPIX_Stream_free(int *stream) __attribute__((weak));
 extern int MPIX_Stream_comm_create(MPI_Comm comm, int stream, MPI_Comm *to) __attribute__((weak));
 extern int MPIX_Comm_get_stream(MPI_Comm comm, int i, int *stream) __attribute__((weak));
 extern int MPIX_Stream_progress(int stream) __attribute__((weak));
+extern int MPIX_Info_set_hex(MPI_Info info, const char *key, const void *value, int size)
+    __attribute__((weak));
+struct iov { // MPIX_Iov
+    void *base;
+    MPI_Aint len;
+};
+extern int MPIX_Type_iov_len(MPI_Datatype type, MPI_Count max_bytes, MPI_Count *n, MPI_Count *bytes)
+    __attribute__((weak));
+extern int MPIX_Type_iov(MPI_Datatype type, MPI_Count skip, struct iov *to, MPI_Count max,
+                         MPI_Count *n) __attribute__((weak));
 enum { STREAM_NULL = 0x3d000000 };
 
 static atomic_int n_failed;
@@ -216,8 +227,67 @@ static void streams(void)
     check(MPIX_Stream_free(&stream) == MPI_SUCCESS && stream == STREAM_NULL, "it is freed");
     MPI_Info_create(&info);
     MPI_Info_set(info, "type", "cudaStream_t");
-    check(MPIX_Stream_create(info, &stream) != MPI_SUCCESS, "no streams of devices");
+    unsigned char bytes[3] = { 0x01, 0xab, 0xf0 };
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len = 0, flag = 0;
+    check(MPIX_Info_set_hex(info, "value", bytes, sizeof bytes) == MPI_SUCCESS, "digits");
+    MPI_Info_get(info, "value", 10, text, &flag);
+    check(flag && strcmp(text, "01abf0") == 0, "the digits are those of the bytes");
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int code = MPIX_Stream_create(info, &stream);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Error_string(code, text, &len);
+    check(code != MPI_SUCCESS && strstr(text, "no streams of devices") != NULL,
+          "no streams of devices");
     MPI_Info_free(&info);
+}
+
+// What a type's segments are, all at once and in lots of two.
+static void check_segments(MPI_Datatype type, int n, const MPI_Aint base[], const MPI_Aint len[],
+                           const char *what)
+{
+    MPI_Count n_all = -1, bytes = -1, n_got = -1;
+    MPI_Aint sum = 0;
+    struct iov *all = calloc((size_t)n + 1, sizeof *all);
+    int ok = MPIX_Type_iov_len(type, -1, &n_all, &bytes) == MPI_SUCCESS && n_all == n;
+    ok &= MPIX_Type_iov(type, 0, all, n + 1, &n_got) == MPI_SUCCESS && n_got == n;
+    for (int i = 0; ok && i < n; i++) {
+        MPI_Count n_less = -1, less = -1;
+        struct iov two[2];
+        sum += len[i];
+        ok &= (MPI_Aint)all[i].base == base[i] && all[i].len == len[i];
+        ok &= MPIX_Type_iov_len(type, sum + len[i] / 2 - 1, &n_less, &less) == MPI_SUCCESS &&
+              n_less == (len[i] > 1 ? i + 1 : i) && less == (len[i] > 1 ? sum : sum - len[i]);
+        ok &= MPIX_Type_iov(type, i, two, 2, &n_got) == MPI_SUCCESS && n_got == (i + 1 < n ? 2 : 1);
+        ok &= (MPI_Aint)two[0].base == base[i] && two[0].len == len[i];
+    }
+    check(ok && bytes == sum, what);
+    free(all);
+}
+
+static void segments(void)
+{
+    enum { N = 600 }; // more than the library looks at together
+    MPI_Datatype type;
+    MPI_Aint base[N], len[N];
+    MPI_Count n = -1;
+    struct iov none;
+    check_segments(MPI_INT, 1, (MPI_Aint[]){ 0 }, (MPI_Aint[]){ 4 }, "one of an int");
+    MPI_Type_vector(N, 2, 5, MPI_INT, &type);
+    for (int i = 0; i < N; i++) {
+        base[i] = (MPI_Aint)i * 20;
+        len[i] = 8;
+    }
+    check_segments(type, N, base, len, "those of a vector");
+    check(MPIX_Type_iov(type, N, &none, 1, &n) == MPI_SUCCESS && n == 0, "none behind the last");
+    MPI_Type_free(&type);
+    MPI_Type_create_hindexed(3, (int[]){ 2, 1, 3 }, (MPI_Aint[]){ -16, -8, 40 }, MPI_INT, &type);
+    check_segments(type, 2, (MPI_Aint[]){ -16, 40 }, (MPI_Aint[]){ 12, 12 },
+                   "those that touch are one; some are before the element");
+    MPI_Type_free(&type);
+    MPI_Type_contiguous(0, MPI_INT, &type);
+    check_segments(type, 0, base, len, "none of an empty type");
+    MPI_Type_free(&type);
 }
 
 int main(int argc, char **argv)
@@ -231,6 +301,7 @@ int main(int argc, char **argv)
     if (MPIX_Threadcomm_init != NULL) { // MPICH 4.0 has none
         threadcomm();
         streams();
+        segments();
     }
     mine = n_failed;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -94,7 +94,7 @@ def exports():
     got = {w.split()[2] for w in run(["nm", "-D", "--defined-only", library]).splitlines()
            if len(w.split()) == 3}
     # What compiled UPC programs call, the libraries with other MPIs' ABIs, and the recorder of --profile.
-    got = {name for name in got if not name.startswith(("pli_upc_", "pli_std_MPI", "pli_handle_", "pli_user_calls", "pli_grequest_poll_by", "pli_observe_"))}
+    got = {name for name in got if not name.startswith(("pli_upc_", "pli_std_MPI", "pli_handle_", "pli_user_calls", "pli_grequest_poll_by", "pli_cursor_type_iov", "pli_observe_"))}
     got -= {"MPIR_dll_name", "pli_debug_layout"}  # for debuggers
     want = known | {n.replace("MPI", "PMPI", 1) for n in known}
     # The variables of the standard that the ABI leaves out, because they point into a Fortran program.

@@ -106,6 +106,27 @@ for abi in THERE[1:]:
     lacks = build(abi, "lacks", SMALL, f'-DLACKS="{name}"', "-Wl,--no-as-needed,--allow-shlib-undefined", ours)
     r = Run("-n", 3, lacks)
     check(r.rc != 0 and "three\n" in r.out and f"{name} was called, which Pliant MPI does not have" in r.words, r)
+    # Each of those that the table names.
+    calls = build(abi, "calls", write("calls.c", """#include <dlfcn.h>
+#include <mpi.h>
+#include <stddef.h>
+int main(int argc, char **argv)
+{
+    int is_begun;
+    MPI_Initialized(&is_begun);
+    void (*fn)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, argv[argc - 1]);
+    if (fn != NULL) {
+        fn();
+    }
+    return 77;
+}
+"""), "-ldl")
+    with open(os.path.join(SOURCE, "api", abi + ".abi"), encoding="ascii") as f:
+        names = [line.split()[1] for line in f if line.startswith("lacks ")]
+    check(name in names, names)
+    for lacking in [*names, "P" + name]:
+        r = Run(lacking, tool=calls, env={"LD_LIBRARY_PATH": os.path.dirname(ours)})
+        check(r.rc == 1 and f"{lacking.removeprefix('P')} was called, which Pliant MPI does not have" in r.words, f"{lacking}: {r}")
     # The wrong MPI beside the right one.
     other = "libmpi.so.40" if abi == "mpich" else "libmpi.so.12"
     folder = os.path.join(BUILD, "lib", "pliant", "openmpi" if abi == "mpich" else "mpich")

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs built by the real mpicc of MPICH and of Open MPI have what jobs of this MPI have: reports of hangs that name the program's
-line, several hosts and transports, endpoints, a world that grows, checkpoints, survivors of a failure, processes that are started later,
-records and replays, profiles, timelines and checks. --ranks-per-proc, which is for programs that start others, gets a sentence."""
+line, several hosts and transports, endpoints, a world that grows, shrinks and is cloned, checkpoints, also of programs of three MPIs in one
+world and with other numbers of ranks afterwards, survivors of a failure, processes that are started later, records and replays, profiles,
+timelines, checks, metrics and stacks. --ranks-per-proc, which is for programs that start others, gets a sentence."""
+import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, check, sanitizer_behind, sanitizer_flags, status
@@ -21,6 +25,7 @@ if not THERE:
     sys.exit(77)
 JOB = os.path.join(SOURCE, "tests", "abi", "foreign_job.c")
 here = tempfile.mkdtemp()
+GO = os.path.join(here, "go")
 
 
 def build(abi):
@@ -95,24 +100,78 @@ def ranks_per_proc(program):
 
 
 def elastic(program):
-    r = Run("--elastic", "2:4", "-n", 2, program, "grow", timeout=120)
-    check(r.rc == 0 and r.out == "right with 3\n", r)
+    for words in (["grow"], ["clone"]):
+        r = Run("--elastic", "2:4", "-n", 2, program, *words, timeout=120)
+        check(r.rc == 0 and r.out == f"right with {3 if words == ['grow'] else 4}\n", r)
 
 
-def checkpoint(program):
-    folder, go = os.path.join(here, "ckpt"), os.path.join(here, "go")
-    p = subprocess.Popen([MPIEXEC, "--checkpoint-dir", folder, "-n", "2", program, "wait", go], stdin=subprocess.DEVNULL,
-                         stdout=subprocess.PIPE, text=True)
+def begin(*words):
+    """A job that waits until the file go is there; its mpiexec, and the lines it has said."""
+    p = subprocess.Popen([MPIEXEC, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     check(p.stdout.readline() == "ready\n", "the job has begun")
-    r = Run("checkpoint", p.pid, tool=os.path.join(BUILD, "bin", "mpictl"), timeout=120)
+    return p
+
+
+def ctl(*words):
+    r = Run(*words, tool=os.path.join(BUILD, "bin", "mpictl"), timeout=120)
     check(r.rc == 0, r)
+    return r.out
+
+
+@contextlib.contextmanager
+def gone_on():
+    """The file go is there, until the job has ended."""
+    with open(GO, "w", encoding="ascii"):
+        yield
+    os.unlink(GO)
+
+
+def resized(program):
+    """A job of two ranks that mpictl makes larger, and smaller."""
+    for order, n in (("grow", 3), ("shrink", 1)):
+        p = begin("--elastic", "1:4", "-n", 2, program, "follow", GO)
+        ctl(order, 1, p.pid)
+        with gone_on():
+            out, err = p.communicate(timeout=120 * SLOW)
+        check(p.returncode == 0 and out == f"right with {n}\n", f"{order}: {out}{err}")
+
+
+def watched(program):
+    """What others see of a running job."""
+    p = begin("--metrics", "127.0.0.1:0", "-n", 2, program, "wait", GO)
+    address = p.stderr.readline().split()[-1]
+    ranks = json.loads(ctl("watch", "--json", "--count", 1, p.pid))["ranks"]
+    check([r["rank"] for r in ranks] == [0, 1] and all(r["messages_sent"] > 0 for r in ranks), ranks)
+    with urllib.request.urlopen(address, timeout=60) as f:
+        metrics = f.read().decode()
+    check(re.search(r'pliant_rank_sent_messages_total\{rank="1",[^}]*\} [1-9]', metrics), metrics)
+    stack = ctl("stack", 0, p.pid)
+    check("main at foreign_job.c:" in stack, stack)
+    with gone_on():
+        p.communicate(timeout=120 * SLOW)
+    check(p.returncode == 0, "the job ends well")
+
+
+def state(program):
+    """What the program registers is saved, and comes back with another number of ranks."""
+    folder = os.path.join(here, "state")
+    for words, n in ((["--checkpoint-dir", folder, "--checkpoint-mode", "state", "-n", 2, program, "state"], 2), (["--restart", folder, "-n", 3], 3)):
+        r = Run(*words, timeout=120)
+        check(r.rc == 0 and r.out == f"right with {n}\n", r)
+    shutil.rmtree(folder)
+
+
+def checkpoint(words, restarts):
+    """A job that is killed after a checkpoint goes on, as often as there are pairs of options and a number of ranks."""
+    folder = os.path.join(here, "ckpt")
+    p = begin("--checkpoint-dir", folder, *words)
+    ctl("checkpoint", p.pid)
     p.send_signal(signal.SIGKILL)
     p.communicate()
-    with open(go, "w", encoding="ascii"):
-        pass
-    r = Run("--restart", folder, timeout=120)
-    check(r.rc == 0 and r.out == "right with 2\n", r)
-    os.unlink(go)
+    with gone_on():
+        for options, n in restarts:
+            r = Run("--restart", folder, *options, timeout=120)
+            check(r.rc == 0 and r.out == f"right with {n}\n", f"{words} {options}: {r}")
     shutil.rmtree(folder)
 
 
@@ -131,7 +190,16 @@ for abi in THERE:
     observe(made[abi])
     survive(made[abi])
     start(made[abi], made[THERE[-1]] if abi == THERE[0] else made[THERE[0]])
+    resized(made[abi])
+    state(made[abi])
+    watched(made[abi])
     if can_checkpoint():
-        checkpoint(made[abi])
+        checkpoint(["-n", 2, made[abi], "follow", GO], [(["-n", 3], 3), (["-n", 1], 1)])
+if can_checkpoint():
+    standard = os.path.join(here, "standard")
+    subprocess.run([os.path.join(BUILD, "bin", "mpicc"), "-g", "-w", "-o", standard, JOB], check=True)
+    programs = [standard, *made.values()]
+    line = [word for program in programs for word in (":", "-n", 1, program, "wait", GO)][1:]
+    checkpoint(line, [([], len(programs))])
 shutil.rmtree(here)
 sys.exit(status())

@@ -66,7 +66,7 @@ ROWS = [
     Row("mpi4py", "python3-mpi4py", "openmpi", 3, "its `helloworld` and `ringtest`; objects, buffers and a file",
         f"{PYTHON} -m mpi4py.bench helloworld && {PYTHON} -m mpi4py.bench ringtest && {PYTHON} objects.py", r"(?m)^answer .*|I am process .*(?= on)|ring of .*?,",
         folder="mpi4py"),
-    Row("petsc4py", "python3-petsc4py", "openmpi", 4, "Poisson's equation, by conjugate gradients", PYTHON + " poisson.py", ANSWER, folder="petsc4py"),
+    Row("petsc4py", "python3-petsc4py libpetsc-real-dev", "openmpi", 4, "Poisson's equation, by conjugate gradients", PYTHON + " poisson.py", ANSWER, folder="petsc4py"),
     Row("mumps", "mumps-test", "openmpi", 3, "its four examples", "for k in s d; do $RUN /usr/lib/mumps/${k}simpletest </usr/lib/mumps/input_simpletest_real || exit 1; done; "
         "for k in c z; do $RUN /usr/lib/mumps/${k}simpletest </usr/lib/mumps/input_simpletest_cmplx || exit 1; done", r"Solution is[^\n]*|INFOG\(1\)= *\S+", tolerance=1e-5),
     Row("lammps", "lammps lammps-examples", "openmpi", 4, "its example `melt`", "$RUN lmp -in /usr/share/lammps/examples/melt/in.melt", r"(?m)^ +\d+ +\S+ +\S+ +0 +\S+ +\S+"),
@@ -77,7 +77,7 @@ ROWS = [
     Row("cp2k", "cp2k cp2k-data", "openmpi", 2, "the energy of a water molecule", "$RUN cp2k.psmp -i h2o.inp", r"ENERGY\|.*|SCF run converged.*", folder="cp2k"),
     Row("nwchem-openmpi", "nwchem-openmpi", "openmpi", 2, "energy and gradient of a water molecule", "$RUN nwchem.openmpi water.nw", r"Total SCF energy.*", folder="nwchem"),
     Row("nwchem-mpich", "nwchem-mpich", "mpich", 2, "energy and gradient of a water molecule", "$RUN nwchem.mpich water.nw", r"Total SCF energy.*", folder="nwchem"),
-    Row("elpa", "libelpa-dev", "openmpi", 4, "all eigenvalues of a matrix, by both of its solvers", "$RUN ./eigen && $RUN ./eigen 2", ANSWER,
+    Row("elpa", "libelpa-dev libscalapack-openmpi-dev", "openmpi", 4, "all eigenvalues of a matrix, by both of its solvers", "$RUN ./eigen && $RUN ./eigen 2", ANSWER,
         "mpicc.openmpi -o eigen eigen.c $(pkg-config --cflags --libs elpa) -lm", "elpa"),
     Row("p4est", "libp4est-dev", "openmpi", 4, "a forest, refined, balanced, spread and saved", "$RUN ./forest", ANSWER,
         "mpicc.openmpi -w -o forest forest.c -lp4est -lsc", "p4est"),

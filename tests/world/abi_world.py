@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from abi_programs import ROWS
-from compare import LAUNCHER, Outcome, bash, install, missing, same, write_page
+from compare import LAUNCHER, Outcome, bash, install, missing, page_lines, same, write_page
 
 HERE = pathlib.Path(__file__).resolve().parent
 BEGIN = "<!-- programs of packages: make test-abi-world writes from here -->"
@@ -91,11 +91,18 @@ def run_all(args, rows, work):
     return lines, failed
 
 
+def merged(old, lines):
+    """The table of a page with the rows that have run; it keeps the others, and the order of ROWS."""
+    cells = {line.split("|")[1]: line for line in [*old[2:], *lines[2:]]}
+    order = [f" {r.name} ({r.mpi}) " for r in ROWS]
+    return lines[:2] + [cells[name] for name in order if name in cells]
+
+
 def main():
     words = argparse.ArgumentParser(usage=__doc__)
     words.add_argument("--build", required=True, type=lambda p: pathlib.Path(p).resolve())
     words.add_argument("--work", type=lambda p: pathlib.Path(p).resolve(), help="a folder for everything, which is kept")
-    words.add_argument("--docs", type=pathlib.Path, help="the page whose table is written anew when all rows have run")
+    words.add_argument("--docs", type=pathlib.Path, help="the page in whose table the rows that have run are written anew")
     words.add_argument("--no-install", action="store_true")
     words.add_argument("--limit", type=float, default=600, help="seconds for one program")
     words.add_argument("--repeat", type=int, default=1, help="runs of each, in turn; the best time counts")
@@ -121,8 +128,8 @@ def main():
         rows = [r for r in rows if r not in left_out]
         lines, failed = run_all(args, rows, work)
         print("\n".join(lines))
-        if args.docs and not args.names and not left_out:
-            write_page(args.docs, BEGIN, lines)
+        if args.docs:
+            write_page(args.docs, BEGIN, merged(page_lines(args.docs, BEGIN), lines))
         print(f"abi_world: {len(rows) - failed} of {len(rows)} run as they should; {len(left_out)} were left out")
         return 1 if failed else 0
     finally:

@@ -105,6 +105,13 @@ def same(mine, own, tolerance):
     return len(a) == len(b) and all(numbers_agree(x, y, tolerance) for x, y in zip(a, b))
 
 
+def page_lines(page, start):
+    """The lines between two marks of a page, without empty ones."""
+    text = page.read_text(encoding="utf-8")
+    begin = text.index(start) + len(start)
+    return [line for line in text[begin:text.index(END, begin)].splitlines() if line]
+
+
 def write_page(page, start, lines):
     """Puts the lines between two marks of a page."""
     text = page.read_text(encoding="utf-8")

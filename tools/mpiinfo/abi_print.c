@@ -3,6 +3,7 @@
 // finds for it: it is asked to list them, without starting the program.
 #include "abi_print.h"
 
+#include "launcher/base/secure_mode.h"
 #include "launcher/job/foreign_mpi.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 
 struct look {
     bool is_fine, is_mpi;
+    const char *reason; // why the loader ignores LD_LIBRARY_PATH, NULL: it does not
     char seen[512]; // names that were printed, each with blanks around it
 };
 
@@ -52,6 +54,11 @@ static bool tell(const char *library, void *arg)
         printf("  %-24s the standard ABI: runs\n", library);
     } else if (m->folder == NULL) {
         printf("  %-24s of %s: does not run, Pliant MPI does not offer it\n", library, m->mpi);
+        l->is_fine = false;
+    } else if (l->reason != NULL) {
+        printf("  %-24s of %s: the program %s, so that the loader ignores LD_LIBRARY_PATH and "
+               "finds the installed one; each process is a world of its own\n",
+               library, m->mpi, l->reason);
         l->is_fine = false;
     } else if (m->is_above) {
         printf("  %-24s of %s: the installed one is used, above ours\n", library, m->mpi);
@@ -162,7 +169,6 @@ static bool find(const char *name, char *to, size_t cap)
 bool pli_abi_print_file(const char *file)
 {
     char path[PATH_MAX], interpreter[PATH_MAX];
-    struct look l = { .is_fine = true };
     bool is_dynamic = false;
     if (!find(file, path, sizeof path)) {
         printf("%s: %s\n", file, strerror(errno));
@@ -173,10 +179,18 @@ bool pli_abi_print_file(const char *file)
         printf("  is a script: what it starts finds the libraries of both other ABIs\n");
         return pli_abi_print_file(interpreter);
     }
+    struct look l = { .is_fine = true, .reason = pli_secure_mode_reason(path) };
+    const char *inside = pli_foreign_mpi_static(path);
     pli_foreign_mpi_each(path, tell, &l);
     pli_foreign_mpi_each(path, count, &is_dynamic);
-    if (is_dynamic) {
+    if (is_dynamic && l.reason == NULL) { // the loader may start it in place of listing
         tell_indirect(path, &l);
+    }
+    if (inside != NULL) {
+        printf("  has %s linked into it: does not run on Pliant MPI, each process is a world of "
+               "its own\n",
+               inside);
+        return false;
     }
     if (!l.is_mpi) {
         printf("  needs no MPI when it is loaded; what it loads later finds the libraries of both "

@@ -112,7 +112,7 @@ def owner(headers, symbols):
 
 # What the libraries with other MPIs' ABIs need besides the functions under their second names (abi/).
 FOR_ABIS = {"pli_handle_base", "pli_handle_used", "pli_user_calls", "pli_user_calls_op", "pli_user_calls_errhandler",
-            "pli_grequest_poll_by"}
+            "pli_grequest_poll_by", "pli_cursor_type_iov"}
 # What debuggers find by name.
 FOR_DEBUGGERS = {"MPIR_dll_name", "pli_debug_layout"}
 
