@@ -14,9 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { MAX_THREADS_LEN = 1 << 20 };
 
 // Bytes of a process that are in memory.
 static uint64_t resident(pid_t pid)
@@ -46,10 +49,25 @@ bool pli_ckpt_copy_is_wanted(const struct pli_job *job)
     return need <= pli_memory_left();
 }
 
-void pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int resume_fd)
+// The threads of a copy, in a file of its own.
+static bool read_threads(struct pli_ckpt_copy *c, int fd)
 {
-    *c = (struct pli_ckpt_copy){ pid != 0 ? pid : -1, number, -1, resume_fd };
-    c->pidfd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    struct stat st;
+    bool is_good = fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size <= MAX_THREADS_LEN &&
+                   (c->threads = malloc((size_t)st.st_size)) != NULL &&
+                   pread(fd, c->threads, (size_t)st.st_size, 0) == (ssize_t)st.st_size;
+    c->n_thread = is_good ? (size_t)st.st_size / sizeof *c->threads : 0;
+    close(fd);
+    return is_good;
+}
+
+bool pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int resume_fd, int threads)
+{
+    *c = (struct pli_ckpt_copy){ .pid = pid != 0 ? pid : -1,
+                                 .number = number,
+                                 .pidfd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
+                                 .resume_fd = resume_fd };
+    return threads < 0 || read_threads(c, threads);
 }
 
 void pli_ckpt_copy_end(struct pli_ckpt_copy *c)
@@ -65,15 +83,30 @@ void pli_ckpt_copy_end(struct pli_ckpt_copy *c)
     if (c->resume_fd >= 0) {
         close(c->resume_fd);
     }
+    free(c->threads);
     *c = (struct pli_ckpt_copy)PLI_CKPT_COPY_NONE;
 }
 
 enum { TREE_PID = 1, TREE_GROUP = 3, TREE_SESSION = 4, TREE_THREADS = 5 };
 
+// The number that the process, or a thread of it, had in the rank; 0: it has no such thread.
+static uint32_t original_of(const struct pli_ckpt_copy *copy, uint32_t original, uint64_t number)
+{
+    if (number == (uint32_t)copy->number) {
+        return original;
+    }
+    for (size_t i = 0; i < copy->n_thread; i++) {
+        if (number == (uint32_t)copy->threads[i].copy) {
+            return (uint32_t)copy->threads[i].original;
+        }
+    }
+    return 0;
+}
+
 // A record of the tree with other numbers, of the heap. NULL: there is no memory, or it has more
-// processes than one, or threads.
-static char *change_record(struct pli_criu_bytes record, uint32_t copy, uint32_t original,
-                           size_t *len_out)
+// processes than one, or threads that are not known.
+static char *change_record(struct pli_criu_bytes record, const struct pli_ckpt_copy *copy,
+                           uint32_t original, size_t *len_out)
 {
     struct pli_criu_field f;
     char *all = NULL;
@@ -83,10 +116,11 @@ static char *change_record(struct pli_criu_bytes record, uint32_t copy, uint32_t
          from = record.at) {
         bool is_number = f.number == TREE_PID || f.number == TREE_GROUP ||
                          f.number == TREE_SESSION || f.number == TREE_THREADS;
-        bool is_own = f.inner.at == NULL && f.value == copy;
+        uint32_t own = f.inner.at == NULL ? original_of(copy, original, f.value) : 0;
+        bool is_own = own != 0;
         is_good = is_good && (is_own || (f.number != TREE_PID && f.number != TREE_THREADS));
         if (is_number && is_own) {
-            pli_criu_image_put_number(to, f.number, original);
+            pli_criu_image_put_number(to, f.number, own);
         } else {
             fwrite(from, 1, (size_t)(record.at - from), to);
         }
@@ -99,7 +133,7 @@ static char *change_record(struct pli_criu_bytes record, uint32_t copy, uint32_t
 }
 
 // The process in the tree of processes, which has no others.
-static bool change_tree(const char *dir, uint32_t copy, uint32_t original)
+static bool change_tree(const char *dir, const struct pli_ckpt_copy *copy, uint32_t original)
 {
     struct pli_criu_image tree;
     struct pli_criu_bytes record;
@@ -130,18 +164,29 @@ static bool change_tree(const char *dir, uint32_t copy, uint32_t original)
     return is_good;
 }
 
-bool pli_ckpt_copy_rename(const char *dir, uint32_t copy, uint32_t original, char *why, size_t cap)
+static bool rename_image(const char *dir, const char *name, uint32_t from, uint32_t to)
+{
+    char old[PATH_MAX + 64], new[PATH_MAX + 64];
+    snprintf(old, sizeof old, "%s/%s-%u.img", dir, name, from);
+    snprintf(new, sizeof new, "%s/%s-%u.img", dir, name, to);
+    // a helper that takes the pages has given its list of them the right name already
+    return rename(old, new) == 0 || (errno == ENOENT && access(new, R_OK) == 0);
+}
+
+bool pli_ckpt_copy_rename(const char *dir, const struct pli_ckpt_copy *copy, uint32_t original,
+                          char *why, size_t cap)
 {
     static const char *const names[] = { "core", "ids", "mm", "pagemap", "fs" };
-    char from[PATH_MAX + 64], to[PATH_MAX + 64];
     const char *failed = "pstree";
     bool is_good = change_tree(dir, copy, original);
     for (size_t i = 0; i < sizeof names / sizeof *names && is_good; i++) {
-        snprintf(from, sizeof from, "%s/%s-%u.img", dir, names[i], copy);
-        snprintf(to, sizeof to, "%s/%s-%u.img", dir, names[i], original);
         failed = names[i];
-        // a helper that takes the pages has given its list of them the right name already
-        is_good = rename(from, to) == 0 || (errno == ENOENT && access(to, R_OK) == 0);
+        is_good = rename_image(dir, names[i], (uint32_t)copy->number, original);
+    }
+    for (size_t i = 0; i < copy->n_thread && is_good; i++) {
+        failed = "core";
+        is_good = rename_image(dir, "core", (uint32_t)copy->threads[i].copy,
+                               (uint32_t)copy->threads[i].original);
     }
     if (!is_good) {
         snprintf(why, cap, "CRIU's image %s of its copy cannot be renamed: %s", failed,

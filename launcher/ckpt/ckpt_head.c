@@ -71,9 +71,11 @@ static void say(enum pli_ckpt_step step)
     }
 }
 
+// Whether all hosts that take part have come so far; others may join while copies are written.
 static bool are(const struct pli_job *job, enum pli_ckpt_stage stage)
 {
-    for (uint32_t h = 0; h < job->n_host; h++) {
+    uint32_t n = stage == PLI_CKPT_STAGE_RESTORED ? job->n_host : pli_launcher.ckpt->head.n_part;
+    for (uint32_t h = 0; h < n; h++) {
         if (pli_launcher.ckpt->head.parts[h].stage < stage && !job->hosts[h].is_lost) {
             return false;
         }
@@ -103,7 +105,9 @@ static void stop(void)
     pli_launcher.ckpt->n_rank = 0;
     pli_launcher.ckpt->is_again = false;
     pli_launcher.ckpt->stop_ns = pli_clock_ns();
-    for (uint32_t h = 0; h < pli_launcher.ckpt->job->n_host; h++) {
+    pli_launcher.ckpt->has_copies = false;
+    pli_launcher.ckpt->head.n_part = pli_launcher.ckpt->job->n_host;
+    for (uint32_t h = 0; h < pli_launcher.ckpt->head.n_part; h++) {
         free(pli_launcher.ckpt->head.parts[h].tasks);
         pli_launcher.ckpt->head.parts[h] = (struct pli_ckpt_part){ 0 };
     }
@@ -182,6 +186,15 @@ static void advance(struct pli_job *job)
         }
         break;
     case PLI_CKPT_RESUMING:
+        if (are(job, PLI_CKPT_STAGE_COPIED) && !are(job, PLI_CKPT_STAGE_RESUMED) &&
+            pli_ckpt_go(PLI_CKPT_WRITING)) {
+            pli_launcher.ckpt->has_copies = true;
+            pli_launcher.ckpt->go_ns = pli_clock_ns();
+        } else if (are(job, PLI_CKPT_STAGE_RESUMED)) {
+            pli_ckpt_finish(job);
+        }
+        break;
+    case PLI_CKPT_WRITING:
         if (are(job, PLI_CKPT_STAGE_RESUMED)) {
             pli_ckpt_finish(job);
         }
@@ -307,6 +320,11 @@ static bool restore(struct pli_job *job, int signals)
     return true;
 }
 
+static bool is_written(void)
+{
+    return are(pli_launcher.ckpt->job, PLI_CKPT_STAGE_RESUMED);
+}
+
 static void cancel(void)
 {
     pli_ckpt_fail(ECANCELED, "the job is ending");
@@ -322,5 +340,6 @@ const struct pli_ckpt_role pli_ckpt_head_role = {
     .resumed = pli_ckpt_finish,
     .tell_hosts = pli_ckpt_hosts_send,
     .restore = restore,
+    .is_written = is_written,
     .ranks = NULL,
 };

@@ -7,6 +7,7 @@
 #include "boot/ctl.h"
 #include "ckpt/freeze_wire.h"
 #include "ckpt/proc_maps.h"
+#include "ckpt/thread_copy.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,6 +17,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -92,6 +96,19 @@ static bool is_standard_pipe(const struct stat *st)
     return false;
 }
 
+// What the kernel makes without a file, that a copy makes anew.
+enum anon { ANON_NONE, ANON_EPOLL, ANON_EVENT };
+static enum anon anon_of(int fd)
+{
+    char path[64], link[64];
+    fd_path("/proc/self/fd/", fd, path);
+    ssize_t n = readlink(path, link, sizeof link - 1);
+    link[n > 0 ? n : 0] = '\0';
+    return strcmp(link, "anon_inode:[eventpoll]") == 0 ? ANON_EPOLL
+           : strcmp(link, "anon_inode:[eventfd]") == 0 ? ANON_EVENT
+                                                       : ANON_NONE;
+}
+
 // own: the descriptors that a copy gives up or has of its own, and -1.
 static bool may_copy_fd(int fd, const int *own)
 {
@@ -109,30 +126,92 @@ static bool may_copy_fd(int fd, const int *own)
         return (flags & O_ACCMODE) == O_RDONLY && st.st_nlink > 0 && !has_lock(fd);
     }
     // A pipe of the process itself has an end to read from, too.
-    return S_ISCHR(st.st_mode) ||
+    return S_ISCHR(st.st_mode) || anon_of(fd) != ANON_NONE ||
            (S_ISFIFO(st.st_mode) && ((flags & O_ACCMODE) == O_WRONLY || is_standard_pipe(&st)));
 }
 
-// The descriptors of a copy share the places in files with those of the process, so it opens them
-// anew.
-static bool reopen_fd(int fd, const int *own)
+// Put a descriptor in the place of another one.
+static bool replace_fd(int again, int fd)
 {
-    char path[64];
-    struct stat st;
-    (void)own;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        return true;
-    }
-    int flags = fcntl(fd, F_GETFL), mode = fcntl(fd, F_GETFD);
-    off_t at = lseek(fd, 0, SEEK_CUR);
-    fd_path("/proc/self/fd/", fd, path);
-    int again = open(path, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
-    bool is_good = again >= 0 && lseek(again, at, SEEK_SET) == at &&
-                   dup3(again, fd, (mode & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) == fd;
+    int mode = fcntl(fd, F_GETFD);
+    bool is_good = again >= 0 && dup3(again, fd, (mode & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) == fd;
     if (again >= 0) {
         close(again);
     }
     return is_good;
+}
+
+// The descriptors of a copy share the places in files, and the counts of events, with those of the
+// process, so it opens them anew.
+static bool reopen_fd(int fd, const int *own)
+{
+    static const char count[] = "\neventfd-count:", many[] = "\neventfd-semaphore: 1";
+    char path[64], text[WORD];
+    struct stat st;
+    (void)own;
+    int flags = fcntl(fd, F_GETFL);
+    if (anon_of(fd) == ANON_EVENT) {
+        fd_path("/proc/self/fdinfo/", fd, path);
+        const char *at = read_start(path, text, sizeof text) > 0 ? strstr(text, count) : NULL;
+        uint64_t n = at != NULL ? strtoull(at + sizeof count - 1, NULL, 16) : UINT64_MAX;
+        return n <= UINT32_MAX &&
+               replace_fd(eventfd((unsigned)n, (flags & O_NONBLOCK) |
+                                                   (strstr(text, many) != NULL ? EFD_SEMAPHORE : 0)),
+                          fd);
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        return true;
+    }
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    fd_path("/proc/self/fd/", fd, path);
+    int again = open(path, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
+    return again >= 0 && lseek(again, at, SEEK_SET) == at && replace_fd(again, fd);
+}
+
+// Watch in one epoll what another one watches, which says so in lines such as
+// "tfd:        8 events:       19 data:     7f0012345678  pos:0 ino:...".
+static bool copy_watches(int to, int info)
+{
+    char buf[WORD];
+    size_t have = 0;
+    bool is_good = true;
+    for (ssize_t n; is_good && (n = read(info, buf + have, sizeof buf - 1 - have)) > 0;) {
+        have += (size_t)n;
+        buf[have] = '\0';
+        char *line = buf;
+        for (char *end; is_good && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            char *s;
+            *end = '\0';
+            if (strncmp(line, "tfd:", 4) != 0) {
+                continue;
+            }
+            int fd = (int)strtol(line + 4, &s, 10);
+            s = strchr(s, ':');
+            struct epoll_event e = { .events = s != NULL ? (uint32_t)strtoul(s + 1, &s, 16) : 0 };
+            s = s != NULL ? strchr(s, ':') : NULL;
+            e.data.u64 = s != NULL ? strtoull(s + 1, NULL, 16) : 0;
+            is_good = s != NULL && epoll_ctl(to, EPOLL_CTL_ADD, fd, &e) == 0;
+        }
+        have -= (size_t)(line - buf);
+        memmove(buf, line, have);
+    }
+    return is_good;
+}
+
+static bool reopen_epoll(int fd, const int *own)
+{
+    char path[64];
+    (void)own;
+    if (anon_of(fd) != ANON_EPOLL) {
+        return true;
+    }
+    fd_path("/proc/self/fdinfo/", fd, path);
+    int to = epoll_create1(EPOLL_CLOEXEC), info = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_good = to >= 0 && info >= 0 && copy_watches(to, info);
+    if (info >= 0) {
+        close(info);
+    }
+    return is_good ? replace_fd(to, fd) : false;
 }
 
 // What is looked for in the list of mappings.
@@ -183,20 +262,29 @@ static bool has_uncopied(void)
     return at == NULL || atol(at + sizeof locked - 1) != 0;
 }
 
-static bool has_threads(void)
+// Whether all threads can be made anew, and the first of them, which the copy of this one will be,
+// is this one.
+static bool may_copy_threads(struct pli_thread_stopped others)
 {
     struct stat st;
     enum { OWN_LINKS = 2 }; // of the folder; each thread adds one
-    return stat("/proc/self/task", &st) != 0 || st.st_nlink != OWN_LINKS + 1;
+    bool is_good = stat("/proc/self/task", &st) == 0 &&
+                   st.st_nlink == (nlink_t)(OWN_LINKS + 1 + others.n) &&
+                   syscall(SYS_gettid) == syscall(SYS_getpid);
+    for (int i = 0; i < others.n && is_good; i++) {
+        is_good = others.all[i]->is_complete;
+    }
+    return is_good;
 }
 
 static uint64_t map_sum; // of the process, which a copy compares with its own
 
-bool pli_freeze_copy_is_possible(const struct pli_boot *boot, int resume_fd)
+bool pli_freeze_copy_is_possible(const struct pli_boot *boot, int resume_fd,
+                                 struct pli_thread_stopped others)
 {
     const int own[] = { boot->control, resume_fd, -1 };
     struct seen s = { 0, false };
-    bool is_possible = !has_threads() && !has_uncopied() && each_fd(may_copy_fd, own) &&
+    bool is_possible = may_copy_threads(others) && !has_uncopied() && each_fd(may_copy_fd, own) &&
                        pli_proc_maps_each(see_map, &s) && !s.has_shared;
     map_sum = s.sum;
     return is_possible;
@@ -228,10 +316,26 @@ static bool complete(const struct thread *t)
     struct seen s = { 0, false };
     setpgid(0, 0); // as the process has
     return set_thread(t) && pli_proc_maps_each(see_map, &s) && s.sum == map_sum &&
-           each_fd(reopen_fd, NULL);
+           each_fd(reopen_fd, NULL) && each_fd(reopen_epoll, NULL); // in this order
 }
 
-int pli_freeze_copy_make(const struct pli_boot *boot, int resume_fd)
+// In the copy: make the other threads, and a file that says which is which; -1: there is none, as
+// there are no others.
+static bool copy_threads(struct pli_thread_stopped others, int *file_out)
+{
+    *file_out = others.n > 0 ? (int)syscall(SYS_memfd_create, "threads", MFD_CLOEXEC) : -1;
+    bool is_good = others.n == 0 || *file_out >= 0;
+    for (int i = 0; i < others.n && is_good; i++) {
+        pid_t tid = 0;
+        is_good = pli_thread_copy_make(others.all[i], false, &tid);
+        const struct pli_freeze_thread pair = { tid, others.all[i]->tid };
+        is_good = is_good && write(*file_out, &pair, sizeof pair) == (ssize_t)sizeof pair;
+    }
+    return is_good;
+}
+
+int pli_freeze_copy_make(const struct pli_boot *boot, int resume_fd,
+                         struct pli_thread_stopped others)
 {
     int own_pipe[2];
     struct thread thread;
@@ -243,12 +347,16 @@ int pli_freeze_copy_make(const struct pli_boot *boot, int resume_fd)
     long pid = syscall(SYS_clone, (unsigned long)(CLONE_PARENT | SIGCHLD), 0, 0, 0, 0);
     if (pid == 0) {
         struct pli_ctl_msg msg = { .kind = PLI_CTL_COPIED, .row = boot->row };
+        int fds[2] = { own_pipe[1], -1 };
         close(resume_fd);
-        bool is_good = complete(&thread);
+        bool is_good = complete(&thread) && copy_threads(others, &fds[1]);
         msg.code = is_good ? (int)syscall(SYS_getpid) : 0;
-        bool is_told = pli_ctl_send(boot->control, &msg, &own_pipe[1], is_good ? 1 : 0);
+        bool is_told = pli_ctl_send(boot->control, &msg, fds, !is_good ? 0 : others.n > 0 ? 2 : 1);
         if (!is_good || !is_told) {
             kill((pid_t)syscall(SYS_getpid), SIGKILL);
+        }
+        if (fds[1] >= 0) {
+            close(fds[1]);
         }
         close(boot->control);
         close(own_pipe[1]);

@@ -27,4 +27,10 @@ struct pli_freeze_word {
 };
 _Static_assert(sizeof(struct pli_freeze_word) == 56, "shared with other processes");
 
+// Of a copy of a process with threads: which of its threads stands for which. A file of these is
+// sent with PLI_CTL_COPIED, after the resume pipe.
+struct pli_freeze_thread {
+    int32_t copy, original;
+};
+
 #endif
