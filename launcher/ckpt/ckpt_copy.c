@@ -8,6 +8,7 @@
 #include "launcher/ckpt/criu_image.h"
 #include "launcher/job/job.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -19,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_THREADS_LEN = 1 << 20 };
+enum { MAX_SAID = 1 << 20 };
 
 // Bytes of a process that are in memory.
 static uint64_t resident(pid_t pid)
@@ -49,25 +50,34 @@ bool pli_ckpt_copy_is_wanted(const struct pli_job *job)
     return need <= pli_memory_left();
 }
 
-// The threads of a copy, in a file of its own.
-static bool read_threads(struct pli_ckpt_copy *c, int fd)
+// What a copy says of its threads and files.
+static bool read_said(struct pli_ckpt_copy *c, int fd)
 {
     struct stat st;
-    bool is_good = fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size <= MAX_THREADS_LEN &&
-                   (c->threads = malloc((size_t)st.st_size)) != NULL &&
-                   pread(fd, c->threads, (size_t)st.st_size, 0) == (ssize_t)st.st_size;
-    c->n_thread = is_good ? (size_t)st.st_size / sizeof *c->threads : 0;
+    if (fd < 0) {
+        return false;
+    }
+    bool is_good = fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof *c->said &&
+                   st.st_size <= MAX_SAID && (c->said = malloc((size_t)st.st_size)) != NULL &&
+                   pread(fd, c->said, (size_t)st.st_size, 0) == (ssize_t)st.st_size;
     close(fd);
+    if (is_good) {
+        c->threads = (const struct pli_freeze_thread *)(c->said + 1);
+        c->files = (const struct pli_freeze_file *)(c->threads + c->said->n_thread);
+        is_good = (uint64_t)st.st_size == sizeof *c->said +
+                                              (uint64_t)c->said->n_thread * sizeof *c->threads +
+                                              (uint64_t)c->said->n_file * sizeof *c->files;
+    }
     return is_good;
 }
 
-bool pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int resume_fd, int threads)
+bool pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int resume_fd, int said)
 {
     *c = (struct pli_ckpt_copy){ .pid = pid != 0 ? pid : -1,
                                  .number = number,
                                  .pidfd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
                                  .resume_fd = resume_fd };
-    return threads < 0 || read_threads(c, threads);
+    return read_said(c, said);
 }
 
 void pli_ckpt_copy_end(struct pli_ckpt_copy *c)
@@ -83,7 +93,7 @@ void pli_ckpt_copy_end(struct pli_ckpt_copy *c)
     if (c->resume_fd >= 0) {
         close(c->resume_fd);
     }
-    free(c->threads);
+    free(c->said);
     *c = (struct pli_ckpt_copy)PLI_CKPT_COPY_NONE;
 }
 
@@ -95,7 +105,7 @@ static uint32_t original_of(const struct pli_ckpt_copy *copy, uint32_t original,
     if (number == (uint32_t)copy->number) {
         return original;
     }
-    for (size_t i = 0; i < copy->n_thread; i++) {
+    for (uint32_t i = 0; i < copy->said->n_thread; i++) {
         if (number == (uint32_t)copy->threads[i].copy) {
             return (uint32_t)copy->threads[i].original;
         }
@@ -173,6 +183,82 @@ static bool rename_image(const char *dir, const char *name, uint32_t from, uint3
     return rename(old, new) == 0 || (errno == ENOENT && access(new, R_OK) == 0);
 }
 
+enum { FD_ID = 1, FD_NUMBER = 4 };
+
+// How long the file was of which CRIU's list of descriptors has this number; -1: it is not known.
+static int64_t size_of(struct pli_criu_bytes fds, const struct pli_ckpt_copy *copy, uint32_t id)
+{
+    struct pli_criu_bytes record;
+    struct pli_criu_field own, fd;
+    while (pli_criu_image_record(&fds, &record)) {
+        if (!pli_criu_image_find(record, FD_ID, &own) || own.value != id ||
+            !pli_criu_image_find(record, FD_NUMBER, &fd)) {
+            continue;
+        }
+        for (uint32_t i = 0; i < copy->said->n_file; i++) {
+            if (copy->files[i].fd == (int32_t)fd.value) {
+                return copy->files[i].size;
+            }
+        }
+    }
+    return -1;
+}
+
+// The descriptors of the only process. False with errno: there is no list of them.
+static bool open_fds(const char *dir, struct pli_criu_image *out)
+{
+    DIR *d = opendir(dir);
+    char name[64] = "";
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        if (strncmp(e->d_name, "fdinfo-", 7) == 0 && strlen(e->d_name) < sizeof name) {
+            strcpy(name, e->d_name);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    errno = ENOENT;
+    return name[0] != '\0' && pli_criu_image_open(dir, name, out);
+}
+
+// Files are as long as they were when the rank was copied: it has written to them since.
+static bool change_files(const char *dir, const struct pli_ckpt_copy *copy)
+{
+    struct pli_criu_image list, fds = { 0 };
+    struct pli_criu_bytes record;
+    struct pli_criu_file *f = malloc(sizeof *f);
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/files.img", dir);
+    bool is_open = f != NULL && pli_criu_image_open(dir, "files.img", &list);
+    FILE *to = is_open && open_fds(dir, &fds) ? fopen(path, "we") : NULL;
+    bool is_good = to != NULL;
+    if (is_good) {
+        fwrite(list.data, 1, (size_t)(list.records.at - list.data), to); // the header
+    }
+    while (is_good && pli_criu_image_record(&list.records, &record)) {
+        int64_t size = pli_criu_image_file(record, f) && f->has_size
+                           ? size_of(fds.records, copy, f->id)
+                           : -1;
+        if (size >= 0) {
+            struct pli_criu_field as = { .number = PLI_CRIU_REG_SIZE, .value = (uint64_t)size };
+            is_good = pli_criu_image_put_file(to, record, &as);
+        } else {
+            fwrite(record.at - sizeof(uint32_t), 1,
+                   sizeof(uint32_t) + (size_t)(record.end - record.at), to);
+        }
+    }
+    if (to != NULL) {
+        is_good = ferror(to) == 0 && is_good;
+        is_good = fclose(to) == 0 && is_good;
+    }
+    pli_criu_image_close(&fds);
+    if (is_open) {
+        pli_criu_image_close(&list);
+    }
+    free(f);
+    return is_good;
+}
+
 bool pli_ckpt_copy_rename(const char *dir, const struct pli_ckpt_copy *copy, uint32_t original,
                           char *why, size_t cap)
 {
@@ -183,13 +269,17 @@ bool pli_ckpt_copy_rename(const char *dir, const struct pli_ckpt_copy *copy, uin
         failed = names[i];
         is_good = rename_image(dir, names[i], (uint32_t)copy->number, original);
     }
-    for (size_t i = 0; i < copy->n_thread && is_good; i++) {
+    for (uint32_t i = 0; i < copy->said->n_thread && is_good; i++) {
         failed = "core";
         is_good = rename_image(dir, "core", (uint32_t)copy->threads[i].copy,
                                (uint32_t)copy->threads[i].original);
     }
+    if (is_good) {
+        failed = "files";
+        is_good = change_files(dir, copy);
+    }
     if (!is_good) {
-        snprintf(why, cap, "CRIU's image %s of its copy cannot be renamed: %s", failed,
+        snprintf(why, cap, "CRIU's image %s of its copy cannot be changed: %s", failed,
                  strerror(errno));
     }
     return is_good;

@@ -15,9 +15,8 @@ struct pli_ckpt_copy; // ckpt_state.h
 // have, because that much may have to be copied while the images are written.
 bool pli_ckpt_copy_is_wanted(const struct pli_job *job);
 
-// threads: a file that says which thread is which, -1: it has one. False: that makes no sense.
-bool pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int resume_fd,
-                         int threads);
+// said: a file in which it says what it has, see freeze_wire.h. False: that makes no sense.
+bool pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int resume_fd, int said);
 // End the process, if there is one, and wait for it. No CRIU works on it.
 void pli_ckpt_copy_end(struct pli_ckpt_copy *c);
 

@@ -675,11 +675,11 @@ void pli_ckpt_frozen(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int
     pli_ckpt_ranks_resume();
 }
 
-void pli_ckpt_copied(struct pli_proc_task *t, pid_t pid, int number, int resume_fd, int threads)
+void pli_ckpt_copied(struct pli_proc_task *t, pid_t pid, int number, int resume_fd, int said)
 {
     struct pli_ckpt_rank *r = rank_of(t);
     struct pli_ckpt_copy copy;
-    bool is_good = pli_ckpt_copy_begin(&copy, pid, number, resume_fd, threads);
+    bool is_good = pli_ckpt_copy_begin(&copy, pid, number, resume_fd, said);
     bool is_time = pli_launcher.ckpt->state == PLI_CKPT_STOPPING ||
                    pli_launcher.ckpt->state == PLI_CKPT_DRAINING;
     if (is_good && r != NULL && r->is_wanted && r->resume_fd >= 0 && r->copy.pid == 0 &&

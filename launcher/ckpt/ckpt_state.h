@@ -29,8 +29,9 @@ struct pli_ckpt_copy {
     int number;    // as which it knows itself
     int pidfd;     // -1: none
     int resume_fd; // its resume pipe; it ends when that is closed
-    struct pli_freeze_thread *threads; // but the first
-    size_t n_thread;
+    struct pli_freeze_copied *said; // about its threads and files, of the heap
+    const struct pli_freeze_thread *threads;
+    const struct pli_freeze_file *files;
 };
 
 #define PLI_CKPT_COPY_NONE                                                                         \

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -109,6 +110,41 @@ static enum anon anon_of(int fd)
                                                        : ANON_NONE;
 }
 
+// The regular files of the process. Others may write to them while the copy is dumped, so how long
+// they are is noted; descriptors that share a place in a file do so in the copy.
+enum { MAX_FILE = 256 };
+static struct {
+    int fd, first; // the first descriptor of those that share a place
+    dev_t dev;
+    ino_t ino;
+    int64_t size;
+} files[MAX_FILE];
+static uint32_t n_file;
+
+static bool note_file(int fd, const struct stat *st)
+{
+    if (n_file == MAX_FILE) {
+        return false;
+    }
+    int first = fd;
+    for (uint32_t i = 0; i < n_file && first == fd; i++) {
+        if (files[i].dev == st->st_dev && files[i].ino == st->st_ino) {
+            long me = syscall(SYS_getpid);
+            long other = syscall(SYS_kcmp, me, me, KCMP_FILE, fd, files[i].fd);
+            if (other < 0) {
+                return false; // not known
+            }
+            first = other == 0 ? files[i].first : first;
+        }
+    }
+    files[n_file].fd = fd;
+    files[n_file].first = first;
+    files[n_file].dev = st->st_dev;
+    files[n_file].ino = st->st_ino;
+    files[n_file++].size = (int64_t)st->st_size;
+    return true;
+}
+
 // own: the descriptors that a copy gives up or has of its own, and -1.
 static bool may_copy_fd(int fd, const int *own)
 {
@@ -123,7 +159,7 @@ static bool may_copy_fd(int fd, const int *own)
         return false;
     }
     if (S_ISREG(st.st_mode)) {
-        return (flags & O_ACCMODE) == O_RDONLY && st.st_nlink > 0 && !has_lock(fd);
+        return st.st_nlink > 0 && !has_lock(fd) && note_file(fd, &st);
     }
     // A pipe of the process itself has an end to read from, too.
     return S_ISCHR(st.st_mode) || anon_of(fd) != ANON_NONE ||
@@ -141,31 +177,43 @@ static bool replace_fd(int again, int fd)
     return is_good;
 }
 
-// The descriptors of a copy share the places in files, and the counts of events, with those of the
-// process, so it opens them anew.
-static bool reopen_fd(int fd, const int *own)
+// The descriptors of a copy share the counts of events with those of the process, so it makes
+// others.
+static bool reopen_event(int fd, const int *own)
 {
     static const char count[] = "\neventfd-count:", many[] = "\neventfd-semaphore: 1";
     char path[64], text[WORD];
-    struct stat st;
     (void)own;
-    int flags = fcntl(fd, F_GETFL);
-    if (anon_of(fd) == ANON_EVENT) {
-        fd_path("/proc/self/fdinfo/", fd, path);
-        const char *at = read_start(path, text, sizeof text) > 0 ? strstr(text, count) : NULL;
-        uint64_t n = at != NULL ? strtoull(at + sizeof count - 1, NULL, 16) : UINT64_MAX;
-        return n <= UINT32_MAX &&
-               replace_fd(eventfd((unsigned)n, (flags & O_NONBLOCK) |
-                                                   (strstr(text, many) != NULL ? EFD_SEMAPHORE : 0)),
-                          fd);
-    }
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (anon_of(fd) != ANON_EVENT) {
         return true;
     }
+    fd_path("/proc/self/fdinfo/", fd, path);
+    const char *at = read_start(path, text, sizeof text) > 0 ? strstr(text, count) : NULL;
+    uint64_t n = at != NULL ? strtoull(at + sizeof count - 1, NULL, 16) : UINT64_MAX;
+    int flags = (fcntl(fd, F_GETFL) & O_NONBLOCK) | (strstr(text, many) ? EFD_SEMAPHORE : 0);
+    return n <= UINT32_MAX && replace_fd(eventfd((unsigned)n, flags), fd);
+}
+
+// They share the places in files, too.
+static bool reopen_file(int fd)
+{
+    char path[64];
+    int flags = fcntl(fd, F_GETFL);
     off_t at = lseek(fd, 0, SEEK_CUR);
     fd_path("/proc/self/fd/", fd, path);
     int again = open(path, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
     return again >= 0 && lseek(again, at, SEEK_SET) == at && replace_fd(again, fd);
+}
+
+static bool reopen_files(void)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < n_file && is_good; i++) {
+        is_good = files[i].first == files[i].fd
+                      ? reopen_file(files[i].fd)
+                      : replace_fd(fcntl(files[i].first, F_DUPFD_CLOEXEC, 0), files[i].fd);
+    }
+    return is_good;
 }
 
 // Watch in one epoll what another one watches, which says so in lines such as
@@ -284,6 +332,7 @@ bool pli_freeze_copy_is_possible(const struct pli_boot *boot, int resume_fd,
 {
     const int own[] = { boot->control, resume_fd, -1 };
     struct seen s = { 0, false };
+    n_file = 0;
     bool is_possible = may_copy_threads(others) && !has_uncopied() && each_fd(may_copy_fd, own) &&
                        pli_proc_maps_each(see_map, &s) && !s.has_shared;
     map_sum = s.sum;
@@ -316,20 +365,30 @@ static bool complete(const struct thread *t)
     struct seen s = { 0, false };
     setpgid(0, 0); // as the process has
     return set_thread(t) && pli_proc_maps_each(see_map, &s) && s.sum == map_sum &&
-           each_fd(reopen_fd, NULL) && each_fd(reopen_epoll, NULL); // in this order
+           reopen_files() && each_fd(reopen_event, NULL) &&
+           each_fd(reopen_epoll, NULL); // that comes last: it watches others
 }
 
-// In the copy: make the other threads, and a file that says which is which; -1: there is none, as
-// there are no others.
+static bool put(int to, const void *data, size_t len)
+{
+    return write(to, data, len) == (ssize_t)len;
+}
+
+// In the copy: make the other threads, and a file that says which is which, and how long files are.
 static bool copy_threads(struct pli_thread_stopped others, int *file_out)
 {
-    *file_out = others.n > 0 ? (int)syscall(SYS_memfd_create, "threads", MFD_CLOEXEC) : -1;
-    bool is_good = others.n == 0 || *file_out >= 0;
+    const struct pli_freeze_copied head = { (uint32_t)others.n, n_file };
+    *file_out = (int)syscall(SYS_memfd_create, "copied", MFD_CLOEXEC);
+    bool is_good = *file_out >= 0 && put(*file_out, &head, sizeof head);
     for (int i = 0; i < others.n && is_good; i++) {
         pid_t tid = 0;
         is_good = pli_thread_copy_make(others.all[i], false, &tid);
         const struct pli_freeze_thread pair = { tid, others.all[i]->tid };
-        is_good = is_good && write(*file_out, &pair, sizeof pair) == (ssize_t)sizeof pair;
+        is_good = is_good && put(*file_out, &pair, sizeof pair);
+    }
+    for (uint32_t i = 0; i < n_file && is_good; i++) {
+        const struct pli_freeze_file f = { files[i].fd, 0, files[i].size };
+        is_good = put(*file_out, &f, sizeof f);
     }
     return is_good;
 }
@@ -351,7 +410,7 @@ int pli_freeze_copy_make(const struct pli_boot *boot, int resume_fd,
         close(resume_fd);
         bool is_good = complete(&thread) && copy_threads(others, &fds[1]);
         msg.code = is_good ? (int)syscall(SYS_getpid) : 0;
-        bool is_told = pli_ctl_send(boot->control, &msg, fds, !is_good ? 0 : others.n > 0 ? 2 : 1);
+        bool is_told = pli_ctl_send(boot->control, &msg, fds, is_good ? 2 : 0);
         if (!is_good || !is_told) {
             kill((pid_t)syscall(SYS_getpid), SIGKILL);
         }

@@ -6,7 +6,8 @@
 //     ckpt_copy_probe NUMBERS GATE [WHAT]     ends when the file GATE is there
 //
 // NUMBERS has the numbers from 0 to 511, eight bytes each. WHAT a rank has besides: pipe, timer,
-// file (open for writing: NUMBERS.RANK), shared (memory), locked (memory). Or how ranks end that do
+// file (open for writing: NUMBERS.RANK, a line in each step, in turn by two descriptors that share
+// their place), lockedfile (the same, with a lock), shared (memory), locked (memory). Or how ranks end that do
 // so when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by MPI_Fork).
 // Or threads: three others, which count, each in its own thread-local memory, and are joined.
 #include "counting_threads.h"
@@ -35,6 +36,27 @@ static void check(int is_good, const char *text)
     }
 }
 
+static int lines[2] = { -1, -1 };
+enum { LINE = 8 }; // bytes
+
+static void add_line(uint64_t step)
+{
+    char line[LINE + 1];
+    snprintf(line, sizeof line, "%07d\n", (int)step);
+    check(write(lines[step % 2], line, LINE) == LINE, "a line");
+}
+
+// Every line is there once.
+static void check_lines(uint64_t n)
+{
+    char line[LINE + 1] = "";
+    check(lseek(lines[0], 0, SEEK_END) == (off_t)(n * LINE), "the length of the file");
+    for (uint64_t i = 0; i < n; i++) {
+        check(pread(lines[0], line, LINE, (off_t)(i * LINE)) == LINE, "a line");
+        check(atoi(line) == (int)i + 1, "the number of a line");
+    }
+}
+
 static void add_hindrance(const char *numbers)
 {
     int fds[2];
@@ -44,9 +66,12 @@ static void add_hindrance(const char *numbers)
     } else if (strcmp(what, "timer") == 0) {
         const struct itimerval far = { { 0, 0 }, { 10000, 0 } };
         check(setitimer(ITIMER_REAL, &far, NULL) == 0, "a timer");
-    } else if (strcmp(what, "file") == 0) {
+    } else if (strcmp(what, "file") == 0 || strcmp(what, "lockedfile") == 0) {
         snprintf(name, sizeof name, "%s.%d", numbers, rank);
-        check(open(name, O_WRONLY | O_CREAT, 0600) >= 0, "a file");
+        lines[0] = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        lines[1] = dup(lines[0]);
+        check(lines[0] >= 0 && lines[1] >= 0, "a file");
+        check(strcmp(what, "file") == 0 || lockf(lines[0], F_LOCK, 1) == 0, "a lock");
     } else if (strcmp(what, "shared") == 0) {
         check(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) !=
                   MAP_FAILED,
@@ -99,6 +124,9 @@ int main(int argc, char **argv)
         }
         check(number == (step - 1) % N_PAGE, "the place in the file");
         words[step % N_PAGE * PAGE_WORDS] = step;
+        if (lines[0] >= 0) {
+            add_line(step);
+        }
         uint64_t old = words[(step + 1) % N_PAGE * PAGE_WORDS];
         check(old == (step + 1 > N_PAGE ? step + 1 - N_PAGE : 0), "the memory");
         int is_open = access(is_early ? early : argv[2], F_OK) == 0;
@@ -111,6 +139,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "threads") == 0) {
         check(end_counting(), "what its threads have counted");
+    }
+    if (lines[0] >= 0) {
+        check_lines(step);
     }
     printf("rank %d is well at step %d\n", rank, (int)step);
     MPI_Finalize();
