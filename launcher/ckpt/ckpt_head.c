@@ -25,6 +25,7 @@
 #include "launcher/job/job.h"
 #include "launcher/job/members.h"
 #include "launcher/job/rank_rows.h"
+#include "launcher/ranks/agreement.h"
 #include "launcher/ranks/supervisor.h"
 
 #include <errno.h>
@@ -132,6 +133,43 @@ static void stop(void)
     say(PLI_CKPT_STEP_STOP);
 }
 
+// What ranks of several hosts have agreed on, or are about to, is known to mpiexec alone. All that
+// they said before they stopped is here.
+static const char agreements[] = "agreements";
+
+static bool write_agreements(void)
+{
+    char path[PATH_MAX + 32];
+    struct pli_pack p = { 0 };
+    pli_agreement_save(&p);
+    snprintf(path, sizeof path, "%s/%s", pli_launcher.ckpt->plan.temp, agreements);
+    FILE *f = fopen(path, "wxe");
+    bool is_good = f != NULL && fwrite(p.data, 1, p.len, f) == p.len;
+    is_good = f != NULL && fclose(f) == 0 && is_good;
+    pli_pack_fini(&p);
+    return is_good;
+}
+
+// One that has none was written by an mpiexec that made none of jobs with agreements.
+static bool read_agreements(const char *dir)
+{
+    char path[PATH_MAX + 32];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", dir, agreements);
+    FILE *f = fopen(path, "re");
+    if (f == NULL) {
+        return errno == ENOENT;
+    }
+    unsigned char *data =
+        fstat(fileno(f), &st) == 0 ? pli_say_need(malloc((size_t)st.st_size + 1)) : NULL;
+    size_t len = data != NULL ? fread(data, 1, (size_t)st.st_size, f) : 0;
+    fclose(f);
+    struct pli_unpack u = { data, data + len, data == NULL };
+    bool is_good = pli_agreement_restore(&u);
+    free(data);
+    return is_good;
+}
+
 // All are written: the ranks of all hosts make one checkpoint.
 static void describe(const struct pli_job *job)
 {
@@ -148,6 +186,10 @@ static void describe(const struct pli_job *job)
     }
     if (pli_launcher.ckpt->error == 0 && !pli_ckpt_describe(&pli_launcher.ckpt->plan, &what)) {
         pli_ckpt_fail(ENOMEM, "mpiexec has no memory for it");
+    }
+    if (pli_launcher.ckpt->error == 0 && !write_agreements()) {
+        pli_ckpt_fail(errno, "%.300s/%s cannot be written: %s", pli_launcher.ckpt->plan.temp,
+                      agreements, strerror(errno));
     }
     free(what.tasks);
 }
@@ -306,6 +348,10 @@ static bool restore(struct pli_job *job, int signals)
     (void)signals;
     const struct pli_manifest *m = job->from;
     struct pli_node_save *save = pli_node_save(job->node.header);
+    if (!read_agreements(m->dir)) {
+        pli_say("the job cannot be restarted: %s/%s cannot be read", m->dir, agreements);
+        return false;
+    }
     job->node.header->job = m->job;
     pli_rank_rows_restore(job, m->spawned);
     if (m->members != NULL) {
