@@ -236,9 +236,8 @@ static bool change_files(const char *dir, const struct pli_ckpt_copy *copy)
         fwrite(list.data, 1, (size_t)(list.records.at - list.data), to); // the header
     }
     while (is_good && pli_criu_image_record(&list.records, &record)) {
-        int64_t size = pli_criu_image_file(record, f) && f->has_size
-                           ? size_of(fds.records, copy, f->id)
-                           : -1;
+        int64_t size =
+            pli_criu_image_file(record, f) && f->has_size ? size_of(fds.records, copy, f->id) : -1;
         if (size >= 0) {
             struct pli_criu_field as = { .number = PLI_CRIU_REG_SIZE, .value = (uint64_t)size };
             is_good = pli_criu_image_put_file(to, record, &as);

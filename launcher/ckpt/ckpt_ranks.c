@@ -346,8 +346,7 @@ static void rank_done(struct pli_ckpt_rank *r)
         pli_ckpt_copy_end(&r->copy);
     }
     if (!r->is_failed && !pli_ckpt_verify(dir, why)) {
-        pli_ckpt_fail(EIO, "rank %u could not be restored from what was written: %s", r->rank,
-                      why);
+        pli_ckpt_fail(EIO, "rank %u could not be restored from what was written: %s", r->rank, why);
         r->is_failed = true;
     }
     r->is_dumped = !r->is_failed;
@@ -766,8 +765,7 @@ bool pli_ckpt_ranks_open(struct pli_job *job)
     pli_launcher.ckpt->show.fire = show_fire;
     pli_launcher.ckpt->has_net = (job->node.header->net & PLI_NODE_HAS_NET) != 0;
     pli_launcher.ckpt->n_slot = job->n_first + job->node.header->n_more;
-    pli_launcher.ckpt->ranks =
-        calloc(pli_launcher.ckpt->n_slot, sizeof *pli_launcher.ckpt->ranks);
+    pli_launcher.ckpt->ranks = calloc(pli_launcher.ckpt->n_slot, sizeof *pli_launcher.ckpt->ranks);
     return pli_launcher.ckpt->ranks != NULL && pli_ckpt_resume_open(job, pli_ckpt_all_back);
 }
 

@@ -25,10 +25,10 @@ struct pli_proc_task;
 
 // ckpt_copy.c: the copy of a rank.
 struct pli_ckpt_copy {
-    pid_t pid;     // here, 0: there is none
-    int number;    // as which it knows itself
-    int pidfd;     // -1: none
-    int resume_fd; // its resume pipe; it ends when that is closed
+    pid_t pid;                      // here, 0: there is none
+    int number;                     // as which it knows itself
+    int pidfd;                      // -1: none
+    int resume_fd;                  // its resume pipe; it ends when that is closed
     struct pli_freeze_copied *said; // about its threads and files, of the heap
     const struct pli_freeze_thread *threads;
     const struct pli_freeze_file *files;
@@ -41,8 +41,8 @@ struct pli_ckpt_copy {
 
 // ckpt_ranks.c: one rank in a checkpoint.
 struct pli_ckpt_rank {
-    struct pli_helper dump;  // first
-    struct pli_helper pages; // takes its memory from CRIU, where hashes of it are kept
+    struct pli_helper dump;     // first
+    struct pli_helper pages;    // takes its memory from CRIU, where hashes of it are kept
     struct pli_proc_task *task; // until it goes on: one that has ended may have none
     uint32_t row, rank;
     uint32_t number; // as which it knows itself

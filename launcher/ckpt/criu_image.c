@@ -156,7 +156,8 @@ bool pli_criu_image_file(struct pli_criu_bytes record, struct pli_criu_file *out
         } else if (part.number == PLI_CRIU_REG_SIZE) {
             out->size = part.value;
             out->has_size = true;
-        } else if (part.number == PLI_CRIU_REG_NAME && part.inner.at != NULL && len < sizeof out->name) {
+        } else if (part.number == PLI_CRIU_REG_NAME && part.inner.at != NULL &&
+                   len < sizeof out->name) {
             memcpy(out->name, part.inner.at, len);
         }
     }

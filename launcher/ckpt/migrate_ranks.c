@@ -64,7 +64,7 @@ struct pli_migrate_ranks_state {
     struct pli_timer timer;
     uint64_t stop_ns;
     struct pli_answer answer;
-    bool is_early;           // the answer is given before the ranks stop
+    bool is_early; // the answer is given before the ranks stop
     // Came while a daemon was about to end, and are served when it has.
     struct {
         void *token;

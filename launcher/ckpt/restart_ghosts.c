@@ -20,8 +20,8 @@
 #define FILES "files.img"
 #define REMAPS "remap-fpath.img"
 static const char suffix[] = ".restored-";
-enum { GHOST_MODE = 3 };              // field of the first record of an image of such a file
-enum { MOST_NAME = 200 };             // CRIU adds to it
+enum { GHOST_MODE = 3 };  // field of the first record of an image of such a file
+enum { MOST_NAME = 200 }; // CRIU adds to it
 
 static uint32_t next_number(void)
 {

@@ -53,7 +53,7 @@ static struct {
     ino_t ino;
     void (*on_move)(bool is_leaving);
     bool (*on_ask)(void);
-    uint32_t round;         // the last round that this process was frozen for
+    uint32_t round; // the last round that this process was frozen for
     struct map maps[MAX_MAP];
     int n_map;
     bool has_net; // whether the job has a network; read while the node memory is mapped

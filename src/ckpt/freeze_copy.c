@@ -364,8 +364,8 @@ static bool complete(const struct thread *t)
 {
     struct seen s = { 0, false };
     setpgid(0, 0); // as the process has
-    return set_thread(t) && pli_proc_maps_each(see_map, &s) && s.sum == map_sum &&
-           reopen_files() && each_fd(reopen_event, NULL) &&
+    return set_thread(t) && pli_proc_maps_each(see_map, &s) && s.sum == map_sum && reopen_files() &&
+           each_fd(reopen_event, NULL) &&
            each_fd(reopen_epoll, NULL); // that comes last: it watches others
 }
 

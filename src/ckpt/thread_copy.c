@@ -38,10 +38,21 @@ static bool has_pending(void)
     return has;
 }
 
+static void *thread_pointer(void)
+{
+#if defined(__x86_64__) // compilers before GCC 11 have no builtin there
+    void *at;
+    __asm__("mov %%fs:0, %0" : "=r"(at));
+    return at;
+#else
+    return __builtin_thread_pointer();
+#endif
+}
+
 void pli_thread_copy_note(struct pli_thread_copy *t)
 {
     t->tid = (pid_t)syscall(SYS_gettid);
-    t->pointer = __builtin_thread_pointer();
+    t->pointer = thread_pointer();
     t->is_noted = prctl(PR_GET_TID_ADDRESS, &t->tid_address, 0, 0, 0) == 0 &&
                   syscall(SYS_get_robust_list, 0, &t->robust_list, &t->robust_len) == 0 &&
                   prctl(PR_GET_NAME, t->name, 0, 0, 0) == 0 &&
