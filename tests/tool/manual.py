@@ -194,17 +194,69 @@ def check_fragment(where, text, top):
     check(not wrong, f"{where}: {wrong} in\n{text}")
 
 
+def written(top, name, text):
+    path = os.path.join(top, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+PROGRAM = "#include <mpi.h>\nint main(void)\n{\n    MPI_Init(0, 0);\n    return MPI_Finalize();\n}\n"
+
+
+def check_make(where, text, top):
+    """Lines for a makefile build a program by the rules that make itself has."""
+    written(top, "program.c", PROGRAM)
+    r = run(["make", "-f", written(top, "Makefile", text + "\n"), "program"], cwd=top, env={**os.environ, "PATH": tool("") + os.pathsep + os.environ["PATH"]})
+    check(r.returncode == 0 and "mpicc" in r.stdout, f"{where}: {r.stdout}{r.stderr}")
+
+
+def check_cmake(where, text, top):
+    """The first lines for CMake are for C, the others for Fortran: install.sh builds with both."""
+    folder = os.path.join(top, "cmake")
+    os.mkdir(folder)
+    written(folder, "program.c", PROGRAM)
+    pieces = text.split("\n\n")
+    check(len(pieces) == 2 and pieces[1] == pieces[0].replace("COMPONENTS C)", "COMPONENTS Fortran)").replace("MPI_C)", "MPI_Fortran)"), f"{where}: {text}")
+    written(folder, "CMakeLists.txt", f"cmake_minimum_required(VERSION 3.18)\nproject(p C)\nadd_executable(program program.c)\n{pieces[0]}\n")
+    env = {**os.environ, "PATH": tool("") + os.pathsep + os.environ["PATH"]}
+    r = run(["cmake", "-S", folder, "-B", os.path.join(folder, "b")], env=env)
+    check(r.returncode == 0 and "Found MPI" in r.stdout, f"{where}: {r.stdout}{r.stderr}")
+
+
+def check_foreign(where, text, top):
+    """Declarations for programs that are built with another MPI."""
+    path = written(top, "foreign.c", f"#include <mpi.h>\n{text}\nMPI_Comm of(void);\nMPI_Comm of(void)\n{{\n    return MPI_COMM_ENDPOINTS;\n}}\n")
+    for compiler in filter(shutil.which, ("mpicc.mpich", "mpicc.openmpi")):
+        r = run([compiler, "-Wall", "-Werror", "-c", path], cwd=top)
+        check(r.returncode == 0, f"{where}: {compiler}: {r.stderr}")
+
+
+def check_call(where, text, top):
+    """One call of a Fortran program."""
+    path = written(top, "call.f90", "program p\n  use mpi_f08\n  integer :: height = 4, left = 0\n  type(MPI_Request) :: request\n"
+                   f"  double precision, asynchronous :: plate(4, 4)\n  {text}\nend program\n")
+    r = run([tool("mpifort"), "-c", path], cwd=top)
+    check(r.returncode == 0, f"{where}: {r.stderr}")
+
+
+BUILDS = {"make": check_make, "cmake": check_cmake, "foreign": check_foreign, "call": check_call}
+
+
 def check_code(top):
     has_gcc = shutil.which("gcc") is not None  # whose messages about pieces of programs are understood here
-    n = {"c": 0, "upc": 0, "fortran": 0, "sh": 0, "python": 0, "fragment": 0}
+    n = {"c": 0, "upc": 0, "fortran": 0, "sh": 0, "python": 0, "fragment": 0, "make": 0, "cmake": 0, "foreign": 0, "call": 0}
     has_fortran = run([tool("mpifort"), "--version"]).returncode == 0
     for path in [os.path.join(SOURCE, "README.md")] + sorted(glob.glob(os.path.join(SOURCE, "docs", "*.md"))):
         where = os.path.relpath(path, SOURCE)
         for language, text in Markdown(read(path), lambda target, is_image: target).blocks:
             kind = kind_of(language, text)
-            if not kind or (kind == "fortran" and not has_fortran) or (kind == "fragment" and not has_gcc):
+            if not kind or (kind in ("fortran", "call") and not has_fortran) or (kind == "fragment" and not has_gcc):
                 continue
             n[kind] += 1
+            if kind in BUILDS:
+                BUILDS[kind](where, text, top)
+                continue
             if kind == "fragment":
                 check_fragment(where, text, top)
                 continue
@@ -222,7 +274,8 @@ def check_code(top):
                      "sh": ["sh", "-n"]}[kind]
             r = run(words + [file], cwd=top)
             check(r.returncode == 0, f"{where}: {r.stderr} in\n{text}")
-    check(n["c"] >= 1 and n["upc"] >= 2 and n["sh"] >= 20 and (n["fragment"] >= 8 or not has_gcc) and n["python"] >= 2, f"blocks: {n}")
+    check(n["c"] >= 1 and n["upc"] >= 2 and n["sh"] >= 20 and (n["fragment"] >= 8 or not has_gcc) and n["python"] >= 4 and
+          n["make"] == n["cmake"] == n["foreign"] == 1 and n["call"] == has_fortran, f"blocks: {n}")
 
 
 def kind_of(language, text):
@@ -233,8 +286,11 @@ def kind_of(language, text):
         return "fortran"
     if language == "c" or re.match(r"(//.*\n)?(int .*;|MPIX?_\w+[ (])", text):
         return "fragment"
-    if re.match(r"# \w+\.py\n", text):
+    if re.match(r"# \w+\.py\n|\w+ = (MPI|ctypes)\.", text):
         return "python"
+    for begin, kind in (("CC = mpicc\n", "make"), ("find_package(", "cmake"), ("extern int MPI_", "foreign"), ("call MPI_", "call")):
+        if text.startswith(begin):
+            return kind
     commands = r"(\$ )?(mpi(exec|ctl|cc|fort|info)|make|export|impirun|upc(c|run)|srun|valgrind|openssl|python3|#!/bin/sh|[A-Z]+=)\b"
     lines = text.split("\n")
     if language == "sh" or re.match(commands, lines[0]) and not any(x.startswith("$ ") for x in lines):
