@@ -94,6 +94,9 @@ def check_pages(site, pages):
         for path in [p for folder in folders for p in glob.glob(os.path.join(folder, f"*.{section}"))]:
             name = os.path.basename(path)
             n += 1
+            synopsis = read(path).partition(".SH SYNOPSIS")[2].partition("\n.SH ")[0]
+            wide = [x for x in synopsis.split("\n") if len(x) > 73 and ", " in x]
+            check(section != "3" or not wide, f"{name}: the synopsis does not fit 80 columns: {wide}")
             check(f"man/{name}.html" in pages, f"the manual lacks {name}")
             check(section != "3" or f"{name}.html" in index, f"the functions by chapter lack {name}")
     check(n > 500, f"{n} manual pages")
@@ -109,6 +112,14 @@ def check_pages(site, pages):
     css = read(os.path.join(site, "site.css"))
     check("url(" not in css and "@import" not in css and "prefers-color-scheme: dark" in css, "site.css")
     check("//" not in re.sub(r"(?m)^\s*//.*$|;\s*//.*$", "", read(os.path.join(site, "search.js"))), "search.js has an address")
+
+
+def check_version(site):
+    """Where a page shows the version it is that of CMakeLists.txt."""
+    want = re.search(r"project\(pliant VERSION ([\d.]+)", read(os.path.join(SOURCE, "CMakeLists.txt")))[1]
+    for path in glob.glob(os.path.join(site, "*.html")):
+        for shown in re.findall(r"Pliant MPI (\d+\.\d+\.\d+)", read(path)):
+            check(shown == want, f"{os.path.basename(path)} shows version {shown}, this is {want}")
 
 
 def check_search(site, pages):
@@ -308,6 +319,7 @@ def main():
             pages = check_links(site)
             check_pages(site, pages)
             check_search(site, pages)
+            check_version(site)
         check_mistakes(top)
         check_code(top)
     return status()
