@@ -135,6 +135,34 @@ def check_search(site, pages):
         check(path in pages and (not anchor or anchor in pages[path].ids), f"the search leads to {address}, which is not there")
 
 
+# What search.js needs of a browser: the page search.html with a question, and a list that takes what is found.
+BROWSER = """
+const fs = require("fs"), site = process.argv[1], found = [];
+const element = () => ({ dataset: {}, style: {}, classList: { toggle: () => true }, append(...x) { this.all = x; }, addEventListener() {}, setAttribute() {} });
+const field = Object.assign(element(), { value: "" });
+const results = Object.assign(element(), { replaceChildren() { found.length = 0; }, append(a) { found.push(a.all[0].textContent); } });
+globalThis.location = { search: "?q=" + encodeURIComponent(process.argv[2]) };
+globalThis.matchMedia = () => ({ matches: false });
+globalThis.document = { currentScript: { dataset: { root: "." } }, querySelectorAll: () => [], addEventListener() {}, createElement: element,
+  getElementById: (id) => id === "results" ? results : element(), querySelector: (s) => s.startsWith("main") ? field : null,
+  head: { appendChild(script) { (0, eval)(fs.readFileSync(site + "/search-index.js", "utf8")); script.onload(); } } };
+(0, eval)(fs.readFileSync(site + "/search.js", "utf8").replace(/^"use strict";/m, "").replace("let manualIndex", "var manualIndex"));
+console.log(found.join("\\n"));
+"""
+
+
+def check_found(site):
+    """What the search finds first, where there is something to run it with."""
+    node = shutil.which("node")
+    if node is None:
+        print("the search is not run: node is not installed")
+        return
+    for asked, want in (("MPI_Send", r"MPI_Send\(3\)"), ("hostfile", "--hostfile FILE"), ("--hostfile", "--hostfile FILE"), ("valgrind", "valgrind"),
+                        ("checkpoint restart", "--restart DIR|Checkpoints: stop a job"), ("PLIANT_NET", "PLIANT_NET "), ("zzyzx", "$")):
+        r = run([node, "-e", BROWSER, site, asked])
+        check(r.returncode == 0 and re.match(want, r.stdout.split("\n")[0]), f"the search for '{asked}' finds {r.stdout[:200]} {r.stderr}")
+
+
 def check_mistakes(top):
     """What is wrong in a source fails the build, which names it and leaves no site."""
     tree = os.path.join(top, "tree")
@@ -320,6 +348,7 @@ def main():
             check_pages(site, pages)
             check_search(site, pages)
             check_version(site)
+            check_found(site)
         check_mistakes(top)
         check_code(top)
     return status()
