@@ -109,6 +109,8 @@ def check_pages(site, pages):
           'printf("%d numbers from rank %d\\n"' in text, "MPI_Send(3)")
     check('<h3 id="MPIX_Comm_shrink">' in read(os.path.join(site, "extensions.html")), "extensions.html")
     check("<code" in read(os.path.join(site, "coming-from-open-mpi.html")), "coming-from-open-mpi.html")
+    begin = read(os.path.join(site, "ten-minutes.html"))
+    check('<a href="io.html">Files</a>' in begin and not re.search(r'\.html">[\w/]+\.md</a>', begin), "links of ten-minutes.html show files")
     css = read(os.path.join(site, "site.css"))
     check("url(" not in css and "@import" not in css and "prefers-color-scheme: dark" in css, "site.css")
     check("//" not in re.sub(r"(?m)^\s*//.*$|;\s*//.*$", "", read(os.path.join(site, "search.js"))), "search.js has an address")
