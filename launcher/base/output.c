@@ -5,7 +5,7 @@
 #include "launcher/base/launcher.h"
 #include "launcher/base/say.h"
 #include "launcher/base/output_lines.h"
-#include "tools/lib/tty.h"
+#include "launcher/base/tty.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,7 @@
 #include "launcher/job/binding.h"
 #include "launcher/base/say.h"
 #include "launcher/base/output.h"
-#include "tools/lib/tty.h"
+#include "launcher/base/tty.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "impirun_shim.h"
 
 #include "impirun.h"
-#include "tools/lib/tty.h"
+#include "launcher/base/tty.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #include "boot/ctl_addr.h"
 #include "boot/node.h"
 #include "mpictl.h"
-#include "tools/lib/tty.h"
+#include "launcher/base/tty.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "mpictl.h"
 #include "stack.h"
 #include "terminal.h"
-#include "tools/lib/tty.h"
+#include "launcher/base/tty.h"
 
 #include <stdlib.h>
 #include <string.h>

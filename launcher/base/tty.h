@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the environment says of a terminal: whether it knows escape sequences, and wants colours.
-#ifndef PLI_TOOLS_TTY_H
-#define PLI_TOOLS_TTY_H
+#ifndef PLI_LAUNCHER_TTY_H
+#define PLI_LAUNCHER_TTY_H
 
 #include <stdbool.h>
 #include <stdlib.h>
