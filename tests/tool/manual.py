@@ -116,6 +116,18 @@ def check_pages(site, pages):
     check("//" not in re.sub(r"(?m)^\s*//.*$|;\s*//.*$", "", read(os.path.join(site, "search.js"))), "search.js has an address")
 
 
+def check_man():
+    """With the folder of the tools in PATH man finds the pages, before an installation too."""
+    if shutil.which("man") is None or not run(["man", "--version"]).stdout.startswith("man "):
+        print("man is not asked: it is not installed")
+        return
+    env = {k: v for k, v in os.environ.items() if k != "MANPATH"}
+    env["PATH"] = tool("").rstrip("/") + os.pathsep + env["PATH"]
+    for page in ("mpiexec", "mpicc", "MPI_Send", "MPIX_Comm_shrink", "pliant-settings", "libimpi"):
+        r = run(["man", "-w", page], env=env)
+        check(r.returncode == 0 and r.stdout.startswith((BUILD, os.path.abspath(SOURCE))), f"man -w {page}: {r}")
+
+
 def check_version(site):
     """Where a page shows the version it is that of CMakeLists.txt."""
     want = re.search(r"project\(pliant VERSION ([\d.]+)", read(os.path.join(SOURCE, "CMakeLists.txt")))[1]
@@ -351,6 +363,7 @@ def main():
             check_search(site, pages)
             check_version(site)
             check_found(site)
+        check_man()
         check_mistakes(top)
         check_code(top)
     return status()
