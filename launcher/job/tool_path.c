@@ -82,6 +82,20 @@ char *pli_tool_path_list(const struct pli_options *opt)
     return all;
 }
 
+// The loader of a rank would only complain and go on without it.
+static void need_library(const char *base, const char *name)
+{
+    char path[3264];
+    if (name == NULL) {
+        return;
+    }
+    snprintf(path, sizeof path, "%s/%s", base, name);
+    if (access(path, R_OK) != 0) {
+        pli_say_bad("%s is not there: build all of Pliant MPI (make), or install it as a whole",
+                    path);
+    }
+}
+
 char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, const char *old)
 {
     char base[3200], *all = NULL;
@@ -105,6 +119,8 @@ char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, co
             "%s: the loader takes no path with a blank or a colon",
             base);
     }
+    need_library(base, lone != NULL ? lone : is_traced(opt) ? "libpliant_trace.so" : NULL);
+    need_library(base, tools != NULL ? "libpliant_tools.so" : NULL);
     if (lone != NULL) {
         bool is_more = old != NULL && *old != '\0';
         int len = asprintf(&all, "%s/%s%s%s", base, lone, is_more ? ":" : "", is_more ? old : "");
