@@ -303,7 +303,8 @@ static void affinity(struct parser *p, struct forall *f)
         f->kind = AFF_INT;
     } else if (pli_type_is_pts(f->aff->type)) {
         f->kind = AFF_PTS;
-    } else if (f->aff->type->kind != TY_UNKNOWN) {
+    } else if (f->aff->type->kind != TY_UNKNOWN &&
+               !(f->aff->type->kind == TY_PTR && f->aff->type->base->kind == TY_UNKNOWN)) {
         pli_diag_error(p->u, f->aff->tok,
                        "affinity must be an integer or a pointer-to-shared, not '%s'",
                        pli_type_print_upc(p->u, f->aff->type));

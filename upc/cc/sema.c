@@ -284,7 +284,8 @@ static void check_target(struct parser *p, struct node *a, size_t tok)
     if (n->kind == N_THREADS || n->kind == N_MYTHREAD) {
         pli_diag_error(p->u, a->tok, "'%s' is not an lvalue",
                        n->kind == N_THREADS ? "THREADS" : "MYTHREAD");
-    } else if (!n->is_lvalue && n->upc && n->type->kind != TY_UNKNOWN) {
+    } else if (!n->is_lvalue && n->type->kind != TY_UNKNOWN &&
+               (n->upc || (pli_type_is_pts(n->type) && n->kind != N_OPAQUE))) {
         pli_diag_error(p->u, tok, "lvalue required as left operand");
     } else if (pli_type_is_shared(a->type) && (pli_type_ultimate(a->type)->quals & Q_CONST) != 0) {
         pli_diag_error(p->u, tok, "assignment to a read-only shared object");
