@@ -221,7 +221,7 @@ class Bench:
             run = values_of(text)
             busy = max(run["get_computing_us"], run["get_looking_us"])
             runs.append({**run, "get_ratio": run["get_us"] / run["tcp_round_trip_us"],
-                         "get_busy_ratio": busy / run["get_us"],
+                         "get_busy_ratio": busy / run["get_us"], "row_ratio": run["get_us"] / run["get_in_a_row_us"],
                          "collected_ratio": run["update_us"] / run["update_collected_us"]})
         out = medians(runs)
         print(f"far: {out}", flush=True)

@@ -183,6 +183,8 @@ def aims(results):
                         far["get_ratio"] <= 1.3))
     rows.append(verdict("far get while the owner computes or looks at its memory, beside a waiting owner",
                         f"{far['get_busy_ratio']:.2f} ×", "≤ 2 ×", far["get_busy_ratio"] <= 2))
+    rows.append(verdict("far gets of elements in a row, in a loop, beside single ones", f"{far['row_ratio']:.0f} × as fast",
+                        "≥ 20 ×", far["row_ratio"] >= 20))
     rows.append(verdict("far random updates, collected beside one by one", f"{far['collected_ratio']:.0f} × as fast",
                         "≥ 20 ×", far["collected_ratio"] >= 20))
     return rows
