@@ -174,3 +174,18 @@ void pli_placement_check(struct pli_lane *lane)
         }
     }
 }
+
+bool pli_placement_leave_peer(struct pli_lane *lane)
+{
+    static _Thread_local bool is_over; // moving is not possible
+    uint32_t index;
+    int here = sched_getcpu();
+    if (here < 0 || lane->net->ops->peer_processor(lane->net, &index) != here) {
+        return true;
+    }
+    struct others o = { .is_here = true };
+    CPU_ZERO(&o.taken);
+    CPU_SET(here, &o.taken);
+    is_over = is_over || !pli_conf.spread || !move(&o, here);
+    return sched_getcpu() != here;
+}
