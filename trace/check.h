@@ -78,6 +78,7 @@ enum { PLI_CHECK_SAY = 512 };
 extern struct pli_check_library {
     bool (*get_process)(struct pli_observe_process *out);
     bool (*get_comm)(MPI_Comm comm, struct pli_observe_comm *out);
+    bool (*reaches)(MPI_Comm comm, int rank);
     bool (*send)(MPI_Comm comm, int dest, int tag, enum pli_observe_about about, const void *note);
     enum pli_observe_taken (*take)(MPI_Comm comm, int source, int tag, enum pli_observe_about about,
                                    void *note);

@@ -239,11 +239,12 @@ void pli_check_coll_begin(struct pli_check_call *call)
             c->waiting = w;
         }
     }
-    int to = (c->rank + 1) % c->size;
+    int to = (c->rank + 1) % c->size, from = (c->rank + c->size - 1) % c->size;
     pli_check_unlock();
     bool is_told =
         pli_check_lib.send(call->comm, to, (int)(number & 0x3fffffff), PLI_OBSERVE_COLL, &mine);
-    if (is_told && call->request == NULL) {
+    // The one before may be unable to tell, where a communicator spans several jobs.
+    if (is_told && call->request == NULL && pli_check_lib.reaches(call->comm, from)) {
         wait_for(call, c, number, &mine);
     }
 }

@@ -14,6 +14,7 @@
 #include "obj/comm_hint.h"
 #include "obj/datatype.h"
 #include "obj/datatype_number.h"
+#include "obj/impi_span.h"
 #include "obj/type_blocks.h"
 
 #include <limits.h>
@@ -31,6 +32,21 @@ static enum pli_chan channel(enum pli_observe_about about)
     return about == PLI_OBSERVE_COLL || about == PLI_OBSERVE_CYCLE ? PLI_CHAN_COLL : PLI_CHAN_PART;
 }
 
+static bool reaches(const struct pli_comm *c, int rank)
+{
+    if (rank < 0 || rank >= c->n_peer) {
+        return false;
+    }
+    uint64_t proc = pli_group_at(c->remote, rank).proc;
+    return proc >> 32 == pli_proc.id >> 32 && !pli_impi_span_is_far(proc);
+}
+
+bool pli_observe_note_reaches(MPI_Comm comm, int rank)
+{
+    const struct pli_comm *c = pli_arg_comm(comm);
+    return c != NULL && reaches(c, rank);
+}
+
 // A program must not wait because it is looked at, and a note may wait for its receiver: it stays
 // in memory of its own until it is on its way.
 bool pli_observe_note_send(MPI_Comm comm, int dest, int tag, enum pli_observe_about about,
@@ -38,8 +54,7 @@ bool pli_observe_note_send(MPI_Comm comm, int dest, int tag, enum pli_observe_ab
 {
     struct pli_comm *c = pli_arg_comm(comm);
     enum pli_chan chan = channel(about);
-    if (c == NULL || c->is_span || dest < 0 || dest >= c->n_peer || pli_comm_is_stopped(c) ||
-        pli_group_at(c->remote, dest).proc >> 32 != pli_proc.id >> 32) {
+    if (c == NULL || !reaches(c, dest) || pli_comm_is_stopped(c)) {
         return false;
     }
     if (pli_immediate_send(note, PLI_OBSERVE_NOTE, dest, note_tag(about, tag), c, chan)) {

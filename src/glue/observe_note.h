@@ -16,6 +16,8 @@ enum pli_observe_about {
     PLI_OBSERVE_COLL,    // found by the number of the collective
     PLI_OBSERVE_CYCLE,   // of trace/check_cycle.c
 };
+// Whether notes go to and come from a rank: it is of this job, and no other that IMPI joined to it.
+bool pli_observe_note_reaches(MPI_Comm comm, int rank);
 // Does not wait for the receiver. False: the peer belongs to another job, or cannot be reached.
 bool pli_observe_note_send(MPI_Comm comm, int dest, int tag, enum pli_observe_about about,
                            const void *note);

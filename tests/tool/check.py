@@ -83,6 +83,10 @@ def main():
     # On three pretended hosts, the notes go over TCP.
     r = Run("--check", "-n", 3, PROBE, "type", env={"PLIANT_FAKE_HOSTS": "3"})
     check(said(r, "type"), r)
+    # Ranks of one IMPI client are looked at on communicators of several, too.
+    for argument, lines in (("fine-impi", 0), ("type", 1)):
+        r = Run("--local", "--check", "-n", 2, PROBE, argument, ":", "--check", "-n", 1, PROBE, argument, tool=os.path.join(BUILD, "bin", "impirun"))
+        check(r.rc == 0 and len(said(r, "type")) == lines and r.err.count("check:") == lines, r)
     foreign()
     sys.exit(status())
 
