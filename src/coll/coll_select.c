@@ -43,7 +43,7 @@ enum need {
 
 // So many ranks on one host are endpoints of few processes: the least messages in all count, and
 // not the fewest steps of each.
-enum { KIB = 1024, N_ROW = 12, MANY_RANKS = PLI_SCHED_MANY_RANKS };
+enum { KIB = 1024, N_ROW = 14, MANY_RANKS = PLI_SCHED_MANY_RANKS };
 
 // clang-format off
 static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
@@ -189,6 +189,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "tree", "reduce to rank 0, then broadcast",
           .build = pli_allreduce_tree, .min_rank = MANY_RANKS },
         { "doubling", "pairs exchange, at doubling distance",
+          .build = pli_allreduce_doubling, .max_bytes = 32 * KIB, .max_rank = 2 },
+        { "doubling", "as above, for more ranks",
           .build = pli_allreduce_doubling, .max_bytes = 16 * KIB },
         { "halving", "pairs exchange halves, and return them combined",
           .build = pli_allreduce_halving, .needs = COMMUTES, .max_bytes = 4096 * KIB },
