@@ -32,8 +32,8 @@
 
 enum { MAX_ROUND = 500, ROUND_MS = 4, N_SWEEP = 4, SWEEP_MS = 20 };
 
-// Whether the launcher that the rest of a cookie names, "job.number.start", is not the one of `mine`
-// and lives.
+// Whether the launcher that the rest of a cookie names, "job.number.start", is not the one of
+// `mine` and lives.
 static bool is_of_another(const char *rest, const char *mine)
 {
     uint32_t pid = 0;

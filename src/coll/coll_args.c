@@ -127,7 +127,8 @@ static enum pli_err check_rooted(struct pli_coll_args *a, bool is_gather)
     }
     if (err == PLI_OK && (!is_root || !c->is_inter) && !a->is_in_place) {
         err = check_blocks(one, PLI_COLL_ONE, 1, one_words_);
-        if (err == PLI_OK && is_root && is_alias(pli_blocks_one(one), pli_blocks_at(many, c->rank))) {
+        if (err == PLI_OK && is_root &&
+            is_alias(pli_blocks_one(one), pli_blocks_at(many, c->rank))) {
             err = bad_alias();
         }
     }

@@ -25,20 +25,20 @@
 #include <string.h>
 
 enum need {
-    COMMUTES = 1,   // the operation does not care about order
-    FORCED = 2,     // taken only when the setting names it
-    BOARD = 4,      // blocking, all members on one host
-    WINDOW = 8,     // and each has memory to show data in
-    DENSE = 16,     // elements lie close together
-    HOSTS = 32,     // members on several hosts, numbered host by host if order matters
-    HERE = 64,      // blocking, and every host has a board of its members
-    EVEN = 128,     // and each has the same number of them
-    CORES = 512,    // and there is a core for each
-    CROWDED = 4096, // and there is not
-    SLICES = 256,   // a window has room for an element of every rank
-    APART = 2048,   // not in place
+    COMMUTES = 1,    // the operation does not care about order
+    FORCED = 2,      // taken only when the setting names it
+    BOARD = 4,       // blocking, all members on one host
+    WINDOW = 8,      // and each has memory to show data in
+    DENSE = 16,      // elements lie close together
+    HOSTS = 32,      // members on several hosts, numbered host by host if order matters
+    HERE = 64,       // blocking, and every host has a board of its members
+    EVEN = 128,      // and each has the same number of them
+    CORES = 512,     // and there is a core for each
+    CROWDED = 4096,  // and there is not
+    SLICES = 256,    // a window has room for an element of every rank
+    APART = 2048,    // not in place
     ONE_HOST = 8192, // all members on one host
-    STAYS = 1024,   // a job that ends when a rank dies: nobody leaves while others read its buffer
+    STAYS = 1024,    // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
 // So many ranks on one host are endpoints of few processes: the least messages in all count, and

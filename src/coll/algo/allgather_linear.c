@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allgather: each rank sends its block to all others, for few ranks. Long blocks are received in
-// turn, so that no two ranks copy out of the same memory at once: the kernel counts who uses a page.
+// turn, so that no two ranks copy out of the same memory at once: the kernel counts who uses a
+// page.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce for long vectors in few rounds: in every round two ranks exchange halves of what is left
-// of the vector, and each combines the half it keeps; then the rounds are gone back, and each
+// Allreduce for long vectors in few rounds: in every round two ranks exchange halves of what is
+// left of the vector, and each combines the half it keeps; then the rounds are gone back, and each
 // gives the other what it has finished. As many bytes as around a ring, and far fewer waits. Ranks
 // beyond a power of two join a neighbour first. Needs an operation whose order does not matter.
 #include "coll/algorithms.h"
@@ -31,8 +31,8 @@ static void divide(struct part whole, bool is_lower, struct part *mine, struct p
     *other = is_lower ? high : low;
 }
 
-// This rank's values are in `from`, which is the result's place or, in the first round, the sender's
-// buffer: then the partner's values arrive where the result is to be.
+// This rank's values are in `from`, which is the result's place or, in the first round, the
+// sender's buffer: then the partner's values arrive where the result is to be.
 static void exchange_half(struct pli_sched *s, const struct pli_coll_args *a, const void *from,
                           void *room, struct part mine, struct part other, int partner)
 {
