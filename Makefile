@@ -168,7 +168,7 @@ test-ranks-many: all
 	@python3 tests/soak/ranks_many.py --build $(BUILD) $(if $(RANKS),--ranks $(RANKS))
 
 demo: $(BUILD)/CMakeCache.txt
-	@cmake --build $(BUILD) -j$(JOBS) --target tour
+	@cmake --build $(BUILD) -j$(JOBS) --target product
 	@examples/tour $(BUILD)
 
 bench: all
@@ -208,7 +208,8 @@ style: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
 	@python3 tools/style/style.py --build $(BUILD)
 
-install: all
+install: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j$(JOBS) --target product
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean:

@@ -477,12 +477,24 @@ def fortran_synopsis(api):
     return lines
 
 
+def folded(proto, width=72):
+    """A prototype in lines that fit a terminal of 80 columns behind the margin of a manual page; no argument is cut."""
+    lines = [""]
+    indent = re.match(" *", proto)[0] + "    "
+    for piece in re.split(r"(?<=,) ", proto):
+        if lines[-1] and len(lines[-1]) + 1 + len(piece) > width:
+            lines.append(indent + piece)
+        else:
+            lines[-1] += (" " if lines[-1] else "") + piece
+    return lines
+
+
 def man_page(f, example, known, fortran):
     title = f.doc[0]
     lines = [f'.TH {f.name} 3 "" "Pliant MPI" "MPI functions"', ".SH NAME",
              f"{f.name} \\- {title}", ".SH SYNOPSIS", ".nf", "#include <mpi.h>", ".sp"]
-    lines += [f.proto("", large) + ";" for large in f.forms()]
-    lines += [line.replace("'mpif.h'", "\\(aqmpif.h\\(aq") for line in fortran]
+    lines += [line for large in f.forms() for line in folded(f.proto("", large) + ";")]
+    lines += [line.replace("'mpif.h'", "\\(aqmpif.h\\(aq") for form in fortran for line in folded(form)]
     description = [f.doc[1:2]] + [[".PP", more] for more in f.doc[2:]]
     lines += [".fi", ".SH DESCRIPTION"] + [line for part in description for line in part]
     if f.removed:

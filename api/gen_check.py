@@ -98,6 +98,12 @@ def facts(chapter, f, large):
         out += [".recvtype = datatype"]
     if kind == "RMA" and {"origin_addr", "origin_count", "origin_datatype"} <= names:
         out += [".sendbuf = origin_addr, .sendcount = origin_count, .sendtype = origin_datatype"]
+    if kind == "RMA" and "target_disp" in names and "target_datatype" not in names:  # of one element
+        out += [".target_count = 1, .target_type = datatype"]
+    if f.base in ("Win_lock", "Win_unlock", "Win_flush", "Win_flush_local"):
+        out += [".target_rank = rank"]
+    if f.base == "Win_lock":
+        out += [".lock_type = lock_type"]
     if kind == "RMA" and "result_addr" in names and "result_count" in names:
         out += [".recvbuf = result_addr, .recvcount = result_count, .recvtype = result_datatype"]
     return out

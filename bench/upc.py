@@ -3,12 +3,14 @@
 own shared data through plain pointers, plain C through upcc beside cc; small applications beside the same in C, with OpenMP
 and with MPI; far gets beside a bare TCP connection, and random updates one by one and collected.
 
-usage: upc.py [--build DIR] [--quick | --smoke] [--runs R] [--out FOLDER]
+usage: upc.py [--build DIR] [--quick | --smoke] [--runs R] [--out FOLDER] [--parts LIST]
 
-Groups are tried on one host, where every thread is near, and between pretended hosts (messages over
-TCP), where remote access is dear. Every program checks its result; one that is wrong ends the run.
+Groups are tried on one host, where every thread is near, between pretended hosts (messages over
+TCP), where remote access is dear, and on virtual hosts, where they are started as the paper has it: a group on two hosts each,
+with one rank or with one for each thread. Every program checks its result; one that is wrong ends the run.
 What is compared runs in turns; values are medians, ratios medians of those of single runs. Prints every
-aim with what was measured. Writes DIR/bench/upc.json, upc.md and plots upc_*.svg.
+aim with what was measured. Writes DIR/bench/upc.json, upc.md and plots upc_*.svg. Of parts that LIST leaves out the values
+of the last run stay.
 """
 import argparse
 import json
@@ -24,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from run import machine  # noqa: E402
 from upc_report import aims, write_all  # noqa: E402
+from vhosts import Hosts  # noqa: E402
 
 LIMIT_S = 600
 EXAMPLES = os.path.join(os.path.dirname(HERE), "examples", "upc")
@@ -35,6 +38,8 @@ SIZES = {"full": ((1, 2, 4, 8, 16), 1000000, 1000000, 2000, 150000, 200, 2, 2000
 # How the applications are made: compiler, flags.
 APPS = {"C": ("cc",), "OpenMP": ("cc", "-fopenmp"), "MPI": ("mpicc", "-DUSE_MPI"), "UPC": ("upcc",)}
 FLOPS = 1000  # after each random read
+PATTERNS = {"random": r": ([\d.]+) s, .* ([\d.]+) % local, sums right", "nbody": r"force ([\d.]+) s, ([\d.]+) % local"}
+PARTS = ("kernels", "private", "apps", "far", "groups", "hosts")
 # Ratios of one run: name, numerator, denominator.
 RATIOS = (("triad_ratio", "triad_GBs", "openmp_triad_GBs"),
           ("triad_pointers_ratio", "triad_pointers_GBs", "openmp_triad_GBs"),
@@ -65,9 +70,8 @@ def shell(command, env=None):
 class Bench:
     def __init__(self, build, runs, size, folder):
         self.bin, self.runs, self.folder = os.path.join(os.path.abspath(build), "bin"), runs, folder
-        (self.threads, self.data, self.near, self.far, self.bodies, self.far_bodies, self.steps,
+        (self.threads, self.data, self.near, self.far_reads, self.bodies, self.far_bodies, self.steps,
          self.triad, self.rounds, self.items, self.accesses) = SIZES[size]
-        self.rows = []
 
     def tool(self, name):
         return os.path.join(self.bin, name)
@@ -98,35 +102,76 @@ class Bench:
         part = [self.tool("upcrun"), "-n", str(size), *app]
         return [self.tool("mpiexec"), *part, *[w for _ in range(n // size - 1) for w in (":", *part)]]
 
-    def measure(self, what, pattern, command, env, facts):
+    def args(self, what, is_far):
+        """The program's arguments, and the facts that a row has of them."""
+        if what == "random":
+            reads = self.far_reads if is_far else self.near
+            return (self.data, reads, FLOPS), {"reads": reads}
+        bodies = self.far_bodies if is_far else self.bodies
+        return (bodies, self.steps, 0.5, 1 if bodies <= 1000 else 0), {"bodies": bodies, "steps": self.steps}
+
+    def measure(self, what, command, env, facts):
         values = []
         for _ in range(self.runs):
             out = shell(command, env)
-            m = re.search(pattern, out)
+            m = re.search(PATTERNS[what], out)
             if not m or "WRONG" in out:
                 sys.exit(f"upc.py: {' '.join(command)} printed: {out}")
             values.append(tuple(float(v) for v in m.groups()))
         row = {"what": what, "seconds": statistics.median(v[0] for v in values),
                "local": statistics.median(v[1] for v in values), **facts}
-        self.rows.append(row)
         print(f"{what} {facts}: {row['seconds']:.6f} s, {row['local']:.2f} % local", flush=True)
+        return row
 
     def groups(self):
-        """Both applications, each number of threads and size of group, near and far."""
+        """Both applications, each number of threads and size of group, near and far: a list of rows."""
+        rows = []
         for n in self.threads:
             for size in [s for s in (1, 2, 4, 8) if s < n and n % s == 0] + [n]:
                 for hosts in (1, 2) if n == 2 else (1, n // 2) if n > 2 else (1,):
                     env = {"PLIANT_FAKE_HOSTS": str(hosts)} if hosts > 1 else {}
-                    facts = {"threads": n, "group": size, "flat": size == n, "hosts": hosts}
-                    reads, bodies = (self.near, self.bodies) if hosts == 1 else (self.far, self.far_bodies)
-                    self.measure("random", r": ([\d.]+) s, .* ([\d.]+) % local, sums right",
-                                 self.launch("random", (self.data, reads, FLOPS), n, size, False), env,
-                                 {**facts, "reads": reads})
-                    # A group with threads that have no rank is on one host, not on pretended ones.
-                    check = 1 if bodies <= 1000 else 0
-                    self.measure("nbody", r"force ([\d.]+) s, ([\d.]+) % local",
-                                 self.launch("nbody", (bodies, self.steps, 0.5, check), n, size, hosts == 1),
-                                 env, {**facts, "bodies": bodies, "steps": self.steps})
+                    for what in PATTERNS:
+                        args, facts = self.args(what, hosts > 1)
+                        # A group with threads that have no rank is on one host, not on pretended ones.
+                        command = self.launch(what, args, n, size, what == "nbody" and hosts == 1)
+                        rows.append(self.measure(what, command, env, {"threads": n, "group": size, "flat": size == n,
+                                                                      "hosts": hosts, **facts}))
+        return rows
+
+    def hosts(self):
+        """The three models on virtual hosts, each group on two of them: a list of rows, empty where there can be no such hosts."""
+        size = 4 if self.threads[-1] >= 8 else 2
+        counts = [n for n in self.threads if n > size] or [2 * size]
+        rows = []
+        try:
+            hosts = Hosts(2 * counts[-1] // size)
+        except RuntimeError as e:
+            print(f"upc.py: {e}")
+            return rows
+        try:
+            for n in counts:
+                for what in PATTERNS:
+                    args, facts = self.args(what, True)
+                    models = ("flat", "multiple") if what == "random" else ("flat", "funneled", "multiple")
+                    for model in models:
+                        command = self.on_hosts(hosts, model, [self.path(what), *map(str, args)], n, size)
+                        rows.append(self.measure(what, command, {"PLIANT_NET": "shm+tcp"}, {
+                            "threads": n, "group": n if model == "flat" else size, "model": model, "hosts": 2 * n // size, **facts}))
+        finally:
+            hosts.close()
+        return rows
+
+    def on_hosts(self, hosts, model, app, n, size):
+        """The command line of the paper: groups of size threads, or one of all, on hosts of their own by files that HOSTS names."""
+        n_host, n_group, words = 2 * n // size, n if model == "flat" else size, []
+        each = n_host * n_group // n
+        for g in range(n // n_group):
+            path = self.path(f"hosts.{g + 1}")
+            with open(path, "w", encoding="ascii") as f:
+                f.write("".join(f"{name}\n" for name in hosts.cluster.names[g * each:(g + 1) * each]))
+            words += [*([":"] if g else []), "-env", f"HOSTS={path}", self.tool("upcrun"), "-n", str(n_group), *app]
+        ranks = [] if model == "funneled" else [f"--ranks-per-proc={n_group}"]
+        return [*hosts.on_first(), self.tool("mpiexec"), "--launcher", hosts.agent, "--bind-to", "none", *ranks, *words]
 
     def kernels(self):
         """[(threads, {name: value})]"""
@@ -166,7 +211,7 @@ class Bench:
             print(f"applications threads={n}: {out[-1][1]}", flush=True)
         return out
 
-    def far_access(self):
+    def far(self):
         """{name: value} between two pretended hosts, and of a bare TCP connection."""
         runs = []
         for _ in range(self.runs):
@@ -176,7 +221,7 @@ class Bench:
             run = values_of(text)
             busy = max(run["get_computing_us"], run["get_looking_us"])
             runs.append({**run, "get_ratio": run["get_us"] / run["tcp_round_trip_us"],
-                         "get_busy_ratio": busy / run["get_us"],
+                         "get_busy_ratio": busy / run["get_us"], "row_ratio": run["get_us"] / run["get_in_a_row_us"],
                          "collected_ratio": run["update_us"] / run["update_collected_us"]})
         out = medians(runs)
         print(f"far: {out}", flush=True)
@@ -204,18 +249,25 @@ def main():
     parser.add_argument("--smoke", action="store_true", help="only see that it works")
     parser.add_argument("--runs", type=int, help="runs of each (5; 1 with --quick or --smoke)")
     parser.add_argument("--out", help="folder for the results (DIR/bench)")
+    parser.add_argument("--parts", default=",".join(PARTS), help="what to measure, of " + ",".join(PARTS))
     args = parser.parse_args()
     size = "smoke" if args.smoke else "quick" if args.quick else "full"
-    folder = args.out or os.path.join(args.build, "bench")
+    folder = os.path.abspath(args.out or os.path.join(args.build, "bench"))
     os.makedirs(folder, exist_ok=True)
+    parts, path = args.parts.split(","), os.path.join(folder, "upc.json")
+    if not set(parts) <= set(PARTS):
+        parser.error(f"--parts is a list of {','.join(PARTS)}")
+    results = {}
+    if set(parts) != set(PARTS):
+        with open(path, encoding="utf-8") as f:
+            results = json.load(f)
     with tempfile.TemporaryDirectory(dir=folder, prefix="upc-") as programs:
         bench = Bench(args.build, args.runs or (5 if size == "full" else 1), size, programs)
         bench.compile()
-        results = {"machine": machine(), "size": size, "kernels": bench.kernels(), "private": bench.private(),
-                   "apps": bench.apps(), "far": bench.far_access()}
-        bench.groups()
-        results["rows"] = bench.rows
-    with open(os.path.join(folder, "upc.json"), "w", encoding="utf-8") as f:
+        results.update({"machine": machine(), "size": size})
+        for part in parts:
+            results[part] = getattr(bench, part)()
+    with open(path, "w", encoding="utf-8") as f:
         json.dump(results, f, indent=1)
     write_all(results, folder)
     for what, measured, aim, reached in aims(results):

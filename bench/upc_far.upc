@@ -59,6 +59,25 @@ static void puts_each(shared void *at, const char *what, size_t len, long n, int
     report(what, begin, n);
 }
 
+// Element after element, as a program writes it: the compiler has them read ahead.
+static void gets_in_a_row(long n)
+{
+    long sum = 0, most = LARGE / 8;
+    memset(mine, 1, sizeof mine);
+    upc_memput(&data[most], mine, LARGE);
+    upc_fence;
+    double begin = now_us();
+    for (long k = 0; k < n; k++) {
+        for (long i = 0; i < most; i++) {
+            sum += data[most + i];
+        }
+    }
+    report("get_in_a_row_us", begin, n * most);
+    if (sum != 0x0101010101010101L * most * n) {
+        printf("WRONG: %lx\n", sum);
+    }
+}
+
 static void adds(upc_atomicdomain_t *d, long n)
 {
     long one = 1, old;
@@ -306,6 +325,7 @@ int main(int argc, char **argv)
         puts_each(at, "put_64K_us", 65536, n / 8 + 1, 1);
         gets(at, "get_1M_us", LARGE, n / 32 + 1);
         puts_each(at, "put_1M_us", LARGE, n / 32 + 1, 1);
+        gets_in_a_row(n / 500 + 1);
         adds(d, n);
     }
     upc_barrier;

@@ -5,24 +5,25 @@ import os
 
 from report import linear_ticks, mark, number, ticks
 
-W, H, LEFT, RIGHT, TOP, BOTTOM = 560, 340, 64, 110, 12, 40
+W, H, LEFT, RIGHT, TOP, BOTTOM = 600, 340, 64, 150, 12, 40
 # One colour and mark for each curve, flat first.
 LOOKS = (("#1463c9", "circle"), ("#c2571a", "square"), ("#2b8a5a", "triangle"), ("#8a4fbf", "circle"),
          ("#a03050", "square"))
 # What the paper says of groups beside flat, as far as it says it in numbers.
-PAPER = {"random": "1.25 to 1.33, groups on two nodes", "nbody": "2, groups on two nodes"}
+PAPER = {"random": (1.25, 1.33), "nbody": (2, 2)}
 
 
 def plot(series, unit, caption, linear):
     """Values over the number of threads as a file of its own; series: [(label, [(threads, value)])]."""
     xs = sorted({x for _, points in series for x, _ in points})
     ys = [y for _, points in series for _, y in points if y > 0]
-    if len(xs) < 2 or not ys:
+    if not ys:
         return ""
     low, high = min(ys) * 0.8, max(ys) * 1.1
+    span = math.log(xs[-1] / xs[0]) or 1
 
     def px(x):
-        return LEFT + (W - LEFT - RIGHT) * math.log(x / xs[0]) / math.log(xs[-1] / xs[0])
+        return LEFT + (W - LEFT - RIGHT) * math.log(x / xs[0]) / span
 
     def py(y):
         part = y / high if linear else math.log(max(y, low) / low) / math.log(high / low)
@@ -121,15 +122,36 @@ def app_table(apps):
     return table(["application", "threads"] + [kind + ", ns" for kind in kinds], rows)
 
 
+def gains(rows):
+    """[(row in groups, times as fast as flat)] on virtual hosts."""
+    flat = {(r["what"], r["threads"]): r["seconds"] for r in rows if r["model"] == "flat"}
+    return [(r, flat[r["what"], r["threads"]] / r["seconds"]) for r in rows if r["model"] != "flat"]
+
+
+def said(what):
+    low, high = PAPER[what]
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
 def paper_table(rows):
-    """The gain of groups that span two pretended hosts, beside the paper's."""
+    """The gain of groups that span two hosts, beside the paper's."""
+    out = [[r["what"], str(r["threads"]), str(r["hosts"]), f"{r['model']}, groups of {r['group']}", f"{r['seconds']:.6f}",
+            f"{r['local']:.2f}", f"{gain:.2f}", said(r["what"])] for r, gain in gains(rows)]
+    out += [[r["what"], str(r["threads"]), str(r["hosts"]), "flat", f"{r['seconds']:.6f}", f"{r['local']:.2f}", "1", ""]
+            for r in rows if r["model"] == "flat"]
+    return table(["program", "threads", "hosts", "model", "seconds", "% local", "times as fast as flat", "the paper"], sorted(out)) \
+        if out else "(no virtual hosts on this machine)"
+
+
+def paper_curves(rows):
+    """The gains over the number of threads, and the paper's as lines."""
+    xs = sorted({r["threads"] for r in rows})
     out = []
-    for what, said in PAPER.items():
-        for flat in [r for r in rows if r["what"] == what and r["hosts"] > 1 and r["flat"] and r["threads"] > 4]:
-            for r in rows:
-                if (r["what"], r["hosts"], r["threads"], r["group"]) == (what, flat["hosts"], flat["threads"], 4):
-                    out.append([what, str(r["threads"]), f"{flat['seconds'] / r['seconds']:.2f}", said])
-    return table(["program", "threads", "flat beside groups of 4", "the paper"], out) if out else "(too few threads)"
+    for what, name in (("random", "random access"), ("nbody", "Barnes-Hut")):
+        out += [(f"{name}, {model}", [(r["threads"], gain) for r, gain in gains(rows) if (r["what"], r["model"]) == (what, model)])
+                for model in ("funneled", "multiple") if (what, model) != ("random", "funneled")]
+        out.append((f"the paper, {name}", [(x, PAPER[what][1]) for x in xs]))
+    return out
 
 
 def verdict(name, value, aim, good):
@@ -161,6 +183,8 @@ def aims(results):
                         far["get_ratio"] <= 1.3))
     rows.append(verdict("far get while the owner computes or looks at its memory, beside a waiting owner",
                         f"{far['get_busy_ratio']:.2f} ×", "≤ 2 ×", far["get_busy_ratio"] <= 2))
+    rows.append(verdict("far gets of elements in a row, in a loop, beside single ones", f"{far['row_ratio']:.0f} × as fast",
+                        "≥ 20 ×", far["row_ratio"] >= 20))
     rows.append(verdict("far random updates, collected beside one by one", f"{far['collected_ratio']:.0f} × as fast",
                         "≥ 20 ×", far["collected_ratio"] >= 20))
     return rows
@@ -173,8 +197,11 @@ def write(path, text):
 
 def write_all(results, folder):
     pictures = []
-    for name, caption, unit, what, far, value, linear in FIGURES:
-        svg = plot(curves(results["rows"], what, far, value), unit, caption, linear)
+    drawn = [(name, caption, plot(curves(results["groups"], what, far, value), unit, caption, linear))
+             for name, caption, unit, what, far, value, linear in FIGURES]
+    caption = "Groups of 4 on two virtual hosts each, beside the paper"
+    drawn.append(("upc_paper", caption, plot(paper_curves(results["hosts"]), "times as fast as flat", caption, True)))
+    for name, caption, svg in drawn:
         path = os.path.join(folder, name + ".svg")
         if svg:
             write(path, svg)
@@ -197,13 +224,14 @@ On one host all threads are near, and a read costs about the same wherever it go
 share of local references, hardly the time. Between pretended hosts a remote read is a message over TCP.
 
 {chr(10).join(pictures)}
-{group_table(results['rows'])}
+{group_table(results['groups'])}
 
 ### Beside the paper
 
-Groups of 4 on two pretended hosts, which are processes of one machine; the paper's are on two nodes of a cluster with InfiniBand. What it says in numbers:
+Groups on two virtual hosts each (network namespaces of one machine, two threads on each), started by the paper's command lines; the
+paper's are on two nodes of a cluster with InfiniBand. What it says in numbers:
 
-{paper_table(results['rows'])}
+{paper_table(results['hosts'])}
 
 ## Applications
 

@@ -57,9 +57,12 @@ class Hosts:
 
     def words(self, contender, bench):
         """What stands before the program, to be run on the first host."""
+        return [*self.on_first(), *self.launch(contender, bench)]
+
+    def on_first(self):
+        """Words before a command that runs it on the first host."""
         pid = self.cluster.ask("pid", host=self.cluster.names[0])
-        return ["nsenter", "-t", pid, "-n", "-u", "-i", "-m", "-p", "--", "sh", "-c", 'cd "$0" && exec "$@"', HERE,
-                *self.launch(contender, bench)]
+        return ["nsenter", "-t", pid, "-n", "-u", "-i", "-m", "-p", "--", "sh", "-c", 'cd "$0" && exec "$@"', HERE]
 
     @staticmethod
     def env(contender):

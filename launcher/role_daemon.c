@@ -189,6 +189,18 @@ static bool open_agent_stderr(int err[2])
     return pipe2(err, O_CLOEXEC) == 0;
 }
 
+// For the table that debuggers read in mpiexec.
+static void all_started(const struct pli_job *job)
+{
+    struct pli_pack p = { 0 };
+    for (uint32_t i = 0; i < job->n_first; i++) {
+        pli_pack_u32(&p, job->tasks[i].number);
+        pli_pack_u32(&p, (uint32_t)job->tasks[i].pid);
+    }
+    pli_daemon_send(PLI_DLINK_STARTED, 0, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
 static void agent_said(const char *text, size_t len)
 {
     pli_daemon_send(PLI_DLINK_SAY, 0, 0, text, len);
@@ -215,7 +227,7 @@ const struct pli_role pli_role_daemon = {
     .run = run,
     .print_place = print_place,
     .has_begun = pli_role_has_begun,
-    .all_started = pli_role_all_started,
+    .all_started = all_started,
     .cannot_go_on = cannot_go_on,
     .clean_up = clean_up,
     .signal = pli_supervisor_signal,

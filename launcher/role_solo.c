@@ -44,6 +44,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // The life of the job.
 
@@ -139,7 +140,11 @@ static void print_place(const struct pli_job *job, const struct pli_proc_task *t
 
 static void all_started(const struct pli_job *job)
 {
-    pli_process_table_publish(job);
+    char host[256] = "localhost";
+    gethostname(host, sizeof host - 1);
+    for (uint32_t i = 0; i < job->n_first; i++) {
+        pli_process_table_add(job, i, host, job->tasks[i].pid);
+    }
     if (job->opt.is_verbose) {
         pli_say("%u ranks in %u processes started in %.1f ms", job->n_rank, job->n_first,
                 (double)(pli_clock_ns() - job->start_ns) / 1e6);

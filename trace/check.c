@@ -3,11 +3,13 @@
 // other calls, and leads each to what looks at its kind.
 #include "trace/check.h"
 
+#include "trace/preload.h"
+
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void *pli_check_next[PLI_CHECK_N_SYM], *pli_check_next_std[PLI_CHECK_N_SYM];
@@ -30,8 +32,7 @@ static const char *const symbols[PLI_CHECK_N_SYM] = {
 
 static struct {
     pthread_once_t once;
-    bool is_on, is_foreign;
-    uintptr_t fortran, fortran_end;
+    bool is_on, is_foreign, is_recorded;
     int level; // of threads that MPI_Init gave; MPI_THREAD_MULTIPLE where there are sessions
     pthread_t main_thread;
     _Atomic int n_inside;  // threads inside MPI
@@ -43,23 +44,6 @@ static struct {
 static __thread int depth __attribute__((tls_model("initial-exec")));
 static __thread void *outer_site __attribute__((tls_model("initial-exec")));
 
-static int find_fortran(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    (void)arg;
-    if (strstr(info->dlpi_name, "/libpliant_mpifort.so") == NULL) {
-        return 0;
-    }
-    state.fortran = info->dlpi_addr;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        uintptr_t end = info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
-        if (info->dlpi_phdr[i].p_type == PT_LOAD && end > state.fortran_end) {
-            state.fortran_end = end; // a distance from the start
-        }
-    }
-    return 1;
-}
-
 struct pli_check_library pli_check_lib;
 
 static bool find_library(void *library)
@@ -67,12 +51,14 @@ static bool find_library(void *library)
     static const char *const names[] = {
         "pli_observe_get_process",
         "pli_observe_get_comm",
+        "pli_observe_note_reaches",
         "pli_observe_note_send",
         "pli_observe_note_take",
         "pli_observe_note_wait",
         "pli_observe_note_is_here",
         "pli_observe_note_other",
         "pli_observe_note_left",
+        "pli_observe_note_drop",
         "pli_observe_note_type",
         "pli_observe_note_form",
         "PMPI_Comm_rank",
@@ -83,10 +69,15 @@ static bool find_library(void *library)
         "PMPI_Get_count_c",
         "PMPI_Test",
         "PMPI_Request_free",
+        "PMPI_Test_cancelled",
         "pli_observe_get_peer",
         "PMPI_Comm_set_errhandler",
         "PMPI_Gather",
         "PMPI_Gatherv",
+        "PMPI_Comm_split",
+        "PMPI_Comm_free",
+        "PMPI_Alltoall",
+        "PMPI_Alltoallv",
     };
     void *found[sizeof names / sizeof names[0]];
     bool is_complete = library != NULL;
@@ -104,6 +95,7 @@ static bool find_library(void *library)
 static void prepare(void)
 {
     char text[128];
+    pli_preload_open();
     void *library = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
     state.is_on = find_library(library);
     // A program of another ABI calls a library of ours that has the names of that MPI.
@@ -111,13 +103,14 @@ static void prepare(void)
                                        dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) != NULL);
     for (int i = 0; i < PLI_CHECK_N_SYM; i++) {
         snprintf(text, sizeof text, "P%s", symbols[i]);
-        pli_check_next_std[i] = library != NULL ? dlsym(library, text) : NULL;
-        pli_check_next[i] = state.is_foreign  ? dlsym(RTLD_NEXT, symbols[i])
-                            : library != NULL ? pli_check_next_std[i]
-                                              : dlsym(RTLD_NEXT, text);
+        void *mpi = dlsym(library != NULL ? library : RTLD_NEXT, text);
+        pli_check_next[i] =
+            state.is_foreign ? dlsym(RTLD_NEXT, symbols[i]) : pli_preload_next(symbols[i], mpi);
+        snprintf(text, sizeof text, "pli_std_%s", symbols[i]);
+        pli_check_next_std[i] = pli_preload_next(text, mpi);
     }
     state.main_thread = pthread_self();
-    dl_iterate_phdr(find_fortran, NULL);
+    state.is_recorded = getenv("PLI_RECORD") != NULL || getenv("PLI_REPLAY") != NULL;
 }
 
 bool pli_check_enter(void **site, void *frame, bool is_std)
@@ -126,25 +119,24 @@ bool pli_check_enter(void **site, void *frame, bool is_std)
     if (!state.is_on) {
         return false;
     }
-    if (state.is_foreign && !is_std) {
-        outer_site = *site;
-        return false;
-    }
     if (is_std && outer_site != NULL) {
         *site = outer_site;
         outer_site = NULL;
         return true;
     }
-    while ((uintptr_t)*site - state.fortran < state.fortran_end) {
-        frame = *(void **)frame; // two of them where an array section is handed on
-        *site = ((void **)frame)[1];
-    }
-    return true;
+    *site = pli_preload_site(*site, frame);
+    outer_site = state.is_foreign && !is_std ? *site : NULL;
+    return outer_site == NULL;
 }
 
 bool pli_check_has_threads(void)
 {
     return state.level == MPI_THREAD_MULTIPLE;
+}
+
+bool pli_check_is_recorded(void)
+{
+    return state.is_recorded;
 }
 
 void pli_check_lock(void)
@@ -270,6 +262,7 @@ int pli_check_end(struct pli_check_call *call, int err)
     }
     if (call->is_outer) {
         pli_check_request_poll();
+        pli_check_cycle_poll();
     }
     depth--;
     atomic_fetch_sub(&state.n_inside, 1);

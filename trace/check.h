@@ -57,7 +57,7 @@ struct pli_check_call {
     const int *flag;
     MPI_Message *message;
     MPI_Message message_before; // what *message was
-    int target_rank, unit;
+    int target_rank, unit, lock_type;
     MPI_Comm *comm_freed;
     MPI_Win *win_made; // of a call that makes or frees a window
     MPI_Aint target_disp;
@@ -68,6 +68,8 @@ struct pli_check_call {
     struct pli_check_posted *posted;
     struct pli_check_receive *receive; // NULL: into the program's buffer
     uint64_t sum;
+    bool has_sent; // the note of a send
+    unsigned char sent[PLI_OBSERVE_NOTE];
 };
 
 enum { PLI_CHECK_SAY = 512 };
@@ -76,12 +78,15 @@ enum { PLI_CHECK_SAY = 512 };
 extern struct pli_check_library {
     bool (*get_process)(struct pli_observe_process *out);
     bool (*get_comm)(MPI_Comm comm, struct pli_observe_comm *out);
-    bool (*send)(MPI_Comm comm, int dest, int tag, bool is_coll, const void *note);
-    enum pli_observe_taken (*take)(MPI_Comm comm, int source, int tag, bool is_coll, void *note);
+    bool (*reaches)(MPI_Comm comm, int rank);
+    bool (*send)(MPI_Comm comm, int dest, int tag, enum pli_observe_about about, const void *note);
+    enum pli_observe_taken (*take)(MPI_Comm comm, int source, int tag, enum pli_observe_about about,
+                                   void *note);
     bool (*wait)(MPI_Comm comm, int source, int tag, void *note);
     bool (*is_here)(MPI_Comm comm, int source, int tag);
     int (*other)(MPI_Comm comm, int tag, int source);
     bool (*left)(MPI_Comm comm, int *source, int *tag, void *note);
+    void (*drop)(MPI_Comm comm);
     bool (*type)(MPI_Datatype type, struct pli_observe_type *out, struct pli_observe_run *runs,
                  int cap);
     const char *(*form)(uint8_t form);
@@ -93,12 +98,19 @@ extern struct pli_check_library {
     int (*get_count)(const MPI_Status *status, MPI_Datatype type, MPI_Count *count);
     int (*test)(MPI_Request *request, int *flag, MPI_Status *status);
     int (*request_free)(MPI_Request *request);
+    int (*test_cancelled)(const MPI_Status *status, int *flag);
     uint32_t (*get_peer)(MPI_Comm comm, int rank, uint32_t *ep);
     int (*set_errhandler)(MPI_Comm comm, MPI_Errhandler handler);
     int (*gather)(const void *out, int n, MPI_Datatype type, void *in, int m, MPI_Datatype t,
                   int root, MPI_Comm comm);
     int (*gatherv)(const void *out, int n, MPI_Datatype type, void *in, const int *counts,
                    const int *places, MPI_Datatype t, int root, MPI_Comm comm);
+    int (*comm_split)(MPI_Comm comm, int color, int key, MPI_Comm *out);
+    int (*comm_free)(MPI_Comm *comm);
+    int (*alltoall)(const void *out, int n, MPI_Datatype type, void *in, int m, MPI_Datatype t,
+                    MPI_Comm comm);
+    int (*alltoallv)(const void *out, const int *n, const int *at, MPI_Datatype type, void *in,
+                     const int *m, const int *to, MPI_Datatype t, MPI_Comm comm);
 } pli_check_lib;
 extern void *pli_check_next[PLI_CHECK_N_SYM], *pli_check_next_std[PLI_CHECK_N_SYM];
 
@@ -111,6 +123,7 @@ int pli_check_end(struct pli_check_call *call, int err);
 void pli_check_lock(void);
 bool pli_check_try_lock(void); // false: another thread has it
 bool pli_check_has_threads(void);
+bool pli_check_is_recorded(void); // --record or --replay must find the same calls each time
 void pli_check_unlock(void);
 
 // Ends with: 0 for this process alone. Prints the sentence once for each kind and pair of lines.
@@ -159,6 +172,7 @@ struct pli_check_comm {
     struct pli_check_peer *peers;
     struct pli_check_posted *first, *last;
     struct pli_check_waiting *waiting; // collectives whose other side is not known yet
+    struct pli_check_void *voids;      // notes to come whose messages never will
 };
 struct pli_check_comm *pli_check_comm_of(MPI_Comm comm); // NULL: not known. Context: locked
 void pli_check_comm_each(void (*fn)(struct pli_check_comm *c));
@@ -182,6 +196,8 @@ struct pli_check_posted {
 void pli_check_p2p_begin(struct pli_check_call *call, bool has_send, bool has_recv);
 void pli_check_p2p_end(struct pli_check_call *call, int err, bool has_send, bool has_recv);
 void pli_check_p2p_probe(struct pli_check_call *call, int err);
+// A message was refused or cancelled, and its note has gone out. Context: locked.
+void pli_check_p2p_unsent(struct pli_check_call *call);
 void pli_check_p2p_received(MPI_Comm comm, struct pli_check_posted *p, const MPI_Status *status,
                             int err);
 void pli_check_p2p_comm_end(MPI_Comm comm);
@@ -194,6 +210,7 @@ uint32_t pli_check_cycle_last(uint64_t *place); // of the last send; 0: none
 // The receive of a blocking send was posted after such a send of this process.
 void pli_check_cycle_edge(const struct pli_check_comm *c, const struct pli_check_posted *p,
                           uint32_t order, uint64_t place);
+void pli_check_cycle_poll(void);     // a rank that is told of the edges of all judges them
 void pli_check_cycle_finalize(void); // collective over MPI_COMM_WORLD
 
 // Requests.

@@ -144,8 +144,8 @@ void pli_check_coll_drain(struct pli_check_comm *c, bool is_last)
     struct note theirs;
     int from = (c->rank + c->size - 1) % (c->size > 0 ? c->size : 1);
     while ((w = *at) != NULL) {
-        if (pli_check_lib.take(c->handle, from, (int)(w->number & 0x3fffffff), true, &theirs) !=
-            PLI_OBSERVE_NONE) {
+        if (pli_check_lib.take(c->handle, from, (int)(w->number & 0x3fffffff), PLI_OBSERVE_COLL,
+                               &theirs) != PLI_OBSERVE_NONE) {
             compare(c, &w->mine, &theirs, w->site, from);
         } else if (!is_last) {
             at = &w->next;
@@ -172,8 +172,8 @@ static void wait_for(const struct pli_check_call *call, struct pli_check_comm *c
     int from = (c->rank + c->size - 1) % c->size, flag;
     double end = now() + PATIENCE;
     for (int i = 0; now() < end; i++) {
-        if (pli_check_lib.take(call->comm, from, (int)(number & 0x3fffffff), true, &theirs) !=
-            PLI_OBSERVE_NONE) {
+        if (pli_check_lib.take(call->comm, from, (int)(number & 0x3fffffff), PLI_OBSERVE_COLL,
+                               &theirs) != PLI_OBSERVE_NONE) {
             compare(c, mine, &theirs, call->site, from);
             return;
         }
@@ -239,10 +239,12 @@ void pli_check_coll_begin(struct pli_check_call *call)
             c->waiting = w;
         }
     }
-    int to = (c->rank + 1) % c->size;
+    int to = (c->rank + 1) % c->size, from = (c->rank + c->size - 1) % c->size;
     pli_check_unlock();
-    bool is_told = pli_check_lib.send(call->comm, to, (int)(number & 0x3fffffff), true, &mine);
-    if (is_told && call->request == NULL) {
+    bool is_told =
+        pli_check_lib.send(call->comm, to, (int)(number & 0x3fffffff), PLI_OBSERVE_COLL, &mine);
+    // The one before may be unable to tell, where a communicator spans several jobs.
+    if (is_told && call->request == NULL && pli_check_lib.reaches(call->comm, from)) {
         wait_for(call, c, number, &mine);
     }
 }

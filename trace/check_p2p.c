@@ -143,7 +143,7 @@ static void begin_send(struct pli_check_call *call, struct pli_check_comm *c)
         .hash = is_long ? 0 : s.hash,
         .received = peer->n_received,
         .is_ready = is_ready,
-        .is_idle = is_standard_send && !has_pending(c),
+        .is_idle = is_standard_send && !has_pending(c) && !pli_check_has_threads(),
     };
     if (is_standard_send && !c->is_inter && call->dest == c->rank) {
         check_self(call, c);
@@ -151,8 +151,64 @@ static void begin_send(struct pli_check_call *call, struct pli_check_comm *c)
     peer->n_sent++;
     peer->n_free_sent += !is_standard_send;
     pli_check_unlock();
-    pli_check_lib.send(call->comm, call->dest, call->sendtag, false, &note);
+    call->has_sent =
+        pli_check_lib.send(call->comm, call->dest, call->sendtag, PLI_OBSERVE_MESSAGE, &note);
+    memcpy(call->sent, &note, sizeof note);
     pli_check_lock();
+}
+
+void pli_check_p2p_unsent(struct pli_check_call *call)
+{
+    struct pli_check_comm *c = call->has_sent ? pli_check_comm_of(call->comm) : NULL;
+    if (c != NULL) {
+        bool is_standard_send = is_standard(call->function);
+        c->peers[call->dest].n_sent--;
+        c->peers[call->dest].n_free_sent -= !is_standard_send;
+        call->has_sent = false;
+        pli_check_unlock();
+        pli_check_lib.send(call->comm, call->dest, call->sendtag, PLI_OBSERVE_VOID, call->sent);
+        pli_check_lock();
+    }
+}
+
+// A note whose message will not come is told of a second time: of two that are the same it does not
+// matter which goes.
+struct pli_check_void {
+    struct pli_check_void *next;
+    int source, tag;
+    struct note note;
+};
+
+static bool is_void(struct pli_check_comm *c, int source, int tag, const struct note *note)
+{
+    struct note again;
+    while (pli_check_lib.take(c->handle, source, tag, PLI_OBSERVE_VOID, &again) !=
+           PLI_OBSERVE_NONE) {
+        struct pli_check_void *v = malloc(sizeof *v);
+        if (v == NULL) {
+            c->is_lost = true;
+            return false;
+        }
+        *v = (struct pli_check_void){ c->voids, source, tag, again };
+        c->voids = v;
+    }
+    for (struct pli_check_void **at = &c->voids, *v; (v = *at) != NULL; at = &v->next) {
+        if (v->source == source && v->tag == tag && memcmp(&v->note, note, sizeof *note) == 0) {
+            *at = v->next;
+            free(v);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void forget_voids(struct pli_check_comm *c)
+{
+    for (struct pli_check_void *v = c->voids, *next; v != NULL; v = next) {
+        next = v->next;
+        free(v);
+    }
+    c->voids = NULL;
 }
 
 static struct pli_check_posted *post(struct pli_check_call *call, struct pli_check_comm *c)
@@ -239,7 +295,7 @@ static void compare(struct pli_check_comm *c, const struct pli_check_posted *p,
     if (is_other && order != 0 && p->order != 0) {
         pli_check_cycle_edge(c, p, order, note->place);
     }
-    if (is_other && note->is_idle && (int32_t)ahead > 0) {
+    if (is_other && note->is_idle && (int32_t)ahead > 0 && !pli_check_has_threads()) {
         pli_check_say("unsafe", p->site, note->place,
                       "rank %d sent by %s at %s before it received, and this rank had sent to it "
                       "before %s at %s: both sends return only because messages are buffered; use "
@@ -261,6 +317,12 @@ static bool must_wait(const struct pli_check_comm *c, const struct pli_check_pos
     return false;
 }
 
+static enum pli_observe_taken take_note(const struct pli_check_comm *c,
+                                        const struct pli_check_posted *p, struct note *note)
+{
+    return pli_check_lib.take(c->handle, p->from, p->with_tag, PLI_OBSERVE_MESSAGE, note);
+}
+
 // A receive whose message is known, in its turn.
 static void settle(struct pli_check_comm *c, struct pli_check_posted *p)
 {
@@ -269,7 +331,10 @@ static void settle(struct pli_check_comm *c, struct pli_check_posted *p)
     if (p->has_note) {
         memcpy(&note, p->note, sizeof note);
     } else {
-        taken = pli_check_lib.take(c->handle, p->from, p->with_tag, false, &note);
+        taken = take_note(c, p, &note);
+    }
+    while (taken == PLI_OBSERVE_TAKEN && is_void(c, p->from, p->with_tag, &note)) {
+        taken = take_note(c, p, &note);
     }
     if (taken == PLI_OBSERVE_TAKEN && p->from >= 0 && p->from < c->it.n_peer) {
         c->peers[p->from].has_notes = true;
@@ -399,6 +464,9 @@ void pli_check_p2p_end(struct pli_check_call *call, int err, bool has_send, bool
     } else if (call->posted != NULL) {
         pli_check_p2p_received(call->comm, call->posted, call->status, err);
     }
+    if (has_send && !has_recv && err != MPI_SUCCESS) {
+        pli_check_p2p_unsent(call);
+    }
     pli_check_unlock();
 }
 
@@ -433,6 +501,10 @@ static void left_over(struct pli_check_comm *c)
                           "received",
                           tag, source, pli_check_name(sender), pli_line_text(note.place));
         }
+    }
+    if (c->first == NULL) {
+        pli_check_lib.drop(c->handle);
+        forget_voids(c);
     }
 }
 

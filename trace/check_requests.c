@@ -198,10 +198,17 @@ static void check_unchanged(const struct pli_check_request *r, const void *site)
 static void complete(struct pli_check_request *r, const MPI_Status *status, int err,
                      const void *site)
 {
+    int is_cancelled = 0;
     if (r == NULL || !r->is_active) {
         return;
     }
     check_unchanged(r, site);
+    if (r->is_send && !r->is_recv && r->call.has_sent && err == MPI_SUCCESS) {
+        pli_check_lib.test_cancelled(status, &is_cancelled);
+        if (is_cancelled != 0) {
+            pli_check_p2p_unsent(&r->call);
+        }
+    }
     pli_check_receive_deliver(r->receive, status, err, site);
     if (r->posted != NULL) {
         pli_check_p2p_received(r->comm, r->posted, status, err);
@@ -250,6 +257,8 @@ static void start(MPI_Request handle, void *site)
             pli_check_lock();
             r->posted = call.posted;
             r->sum = call.sum;
+            r->call.has_sent = call.has_sent;
+            memcpy(r->call.sent, call.sent, sizeof r->call.sent);
         }
     }
     activate(r);

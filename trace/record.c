@@ -2,8 +2,9 @@
 // The streams of --record and --replay: one file for each thread that is a rank or an endpoint.
 #include "trace/record.h"
 
+#include "trace/preload.h"
+
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,7 +24,6 @@ static struct {
     pthread_once_t once;
     pthread_mutex_t mutex;
     bool is_on, is_replay, is_foreign, is_begun, is_ended;
-    uintptr_t fortran, fortran_end;
     char dir[PATH];
     bool (*get_process)(struct pli_observe_process *out);
     bool (*get_comm)(MPI_Comm comm, struct pli_observe_comm *out);
@@ -39,23 +39,6 @@ static struct {
 
 static __thread struct pli_record_stream *mine __attribute__((tls_model("initial-exec")));
 static __thread void *outer_site __attribute__((tls_model("initial-exec")));
-
-static int find_fortran(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    (void)arg;
-    if (strstr(info->dlpi_name, "/libpliant_mpifort.so") == NULL) {
-        return 0;
-    }
-    state.fortran = info->dlpi_addr;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        uintptr_t end = info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
-        if (info->dlpi_phdr[i].p_type == PT_LOAD && end > state.fortran_end) {
-            state.fortran_end = end; // a distance from the start
-        }
-    }
-    return 1;
-}
 
 static void end_thread(void *arg)
 {
@@ -98,7 +81,7 @@ static void prepare(void)
     state.is_replay = replay != NULL;
     snprintf(state.dir, sizeof state.dir, "%s", dir != NULL ? dir : "");
     pthread_key_create(&state.key, end_thread);
-    dl_iterate_phdr(find_fortran, NULL);
+    pli_preload_open();
 }
 
 bool pli_record_is_replay(void)
@@ -306,16 +289,11 @@ bool pli_record_enter(struct pli_record_call *call, const char *name, void *site
     if (!state.is_on) {
         return false;
     }
-    if (state.is_foreign && !is_std) {
-        outer_site = site;
+    bool has_outer = is_std && outer_site != NULL;
+    site = has_outer ? outer_site : pli_preload_site(site, frame);
+    outer_site = state.is_foreign && !is_std ? site : NULL;
+    if (outer_site != NULL) {
         return false;
-    }
-    if (is_std && outer_site != NULL) {
-        site = outer_site;
-        outer_site = NULL;
-    } else if ((uintptr_t)site - state.fortran < state.fortran_end) {
-        void *const *up = *(void **)frame;
-        site = up[1];
     }
     *call = (struct pli_record_call){ NULL, name, site };
     if (!state.is_begun || state.is_ended) {

@@ -3,6 +3,7 @@
 // --profile, a ring of events for --timeline. A thread writes its own slot alone: there is no lock.
 #include "trace/trace.h"
 
+#include "trace/preload.h"
 #include "trace/trace_sample.h"
 
 #include <dlfcn.h>
@@ -98,32 +99,24 @@ static int find_fortran(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-static void *find_symbol(void *library, const char *name)
-{
-    char text[128];
-    snprintf(text, sizeof text, "P%s", name);
-    return library != NULL ? dlsym(library, text) : NULL;
-}
-
 static void resolve(void)
 {
+    char text[128];
     void *library = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    bool has_tools = getenv("PLI_TOOLS") != NULL;
+    pli_preload_open();
     // A program of another ABI calls a library of ours that has the names of that MPI.
     state.is_foreign =
         library != NULL && (dlopen("libmpi.so.12", RTLD_LAZY | RTLD_NOLOAD) != NULL ||
                             dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) != NULL);
     for (int i = 0; i < PLI_TRACE_N_SYM; i++) {
-        pli_trace_next_std[i] = find_symbol(library, symbols[i]);
+        snprintf(text, sizeof text, "P%s", symbols[i]);
+        void *mpi = dlsym(library != NULL ? library : RTLD_NEXT, text);
         pli_trace_next[i] =
-            state.is_foreign || has_tools ? dlsym(RTLD_NEXT, symbols[i]) : pli_trace_next_std[i];
+            state.is_foreign ? dlsym(RTLD_NEXT, symbols[i]) : pli_preload_next(symbols[i], mpi);
+        snprintf(text, sizeof text, "pli_std_%s", symbols[i]);
+        pli_trace_next_std[i] = pli_preload_next(text, mpi);
     }
     if (library == NULL) { // another MPI: its calls pass
-        for (int i = 0; i < PLI_TRACE_N_SYM; i++) {
-            char text[128];
-            snprintf(text, sizeof text, "P%s", symbols[i]);
-            pli_trace_next[i] = dlsym(RTLD_NEXT, text);
-        }
         return;
     }
     *(void **)&state.get_process = dlsym(library, "pli_observe_get_process");

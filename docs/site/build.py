@@ -336,9 +336,16 @@ class Site:
         items = "".join(f'<li class="l{level}"><a href="#{anchor}">{html.escape(text)}</a></li>' for level, anchor, text in rows)
         return f"<details class=\"contents\"><summary>On this page</summary><ul>{items}</ul></details>"
 
+    def named(self, page):
+        """The body, in which a link that shows a file of the repository shows the title of that page."""
+        def title(m):
+            to = os.path.normpath(os.path.join(os.path.dirname(page.out), m[1]))
+            return f'<a href="{m[1]}">{html.escape(self.pages[to].title)}</a>' if to in self.pages else m[0]
+        return re.sub(r'<a href="([^"#]+\.html)">[\w./-]+\.md</a>', title, page.body)
+
     def frame(self, page):
         root = page.to(".")
-        body = page.body.replace("</h1>", "</h1>" + self.contents(page), 1)
+        body = self.named(page).replace("</h1>", "</h1>" + self.contents(page), 1)
         title = page.title if page.out == "index.html" else f"{page.title} - Pliant MPI"
         return f"""<!DOCTYPE html>
 <html lang="en">

@@ -19,6 +19,7 @@ let manualIndex = null; // [title, address, summary, words]; search-index.js set
       script.onload = () => {
         manualIndex.forEach((row) => {
           row.title = row[0].toLowerCase();
+          row.names = row.title.split(" \u2013 ")[0].split(/[\s,(:]+/).map((name) => name.replace(/^-+/, ""));
           row.all = (row[0] + " " + row[2] + " " + row[3]).toLowerCase();
         });
         waiting.forEach((f) => f());
@@ -28,7 +29,8 @@ let manualIndex = null; // [title, address, summary, words]; search-index.js set
     }
   }
 
-  // How well a row fits all words: 0 where one is missing, more where they are in the title, most where they are the title.
+  // How well a row fits all words: 0 where one is missing, more where they are in the title, most where they are its first word.
+  // What is not there, and how things work inside, comes behind what can be used.
   function score(row, words) {
     let sum = 0;
     for (const word of words) {
@@ -36,19 +38,22 @@ let manualIndex = null; // [title, address, summary, words]; search-index.js set
       if (at < 0) {
         return 0;
       }
-      const title = row.title.indexOf(word);
-      const name = row.title.split(/[ (]/)[0];
-      if (name === word) {
+      const name = word.replace(/^-+/, "");
+      const longer = row.names.filter((x) => x.startsWith(name)).map((x) => x.length - name.length);
+      if (row.names[0] === name) {
         sum += 100;
-      } else if (title === 0) {
-        sum += 40 - Math.min(20, name.length - word.length);
-      } else if (title > 0) {
+      } else if (row.names.includes(name)) {
+        sum += 60;
+      } else if (longer.length > 0) {
+        sum += 40 - Math.min(20, ...longer);
+      } else if (row.title.includes(word)) {
         sum += 20;
       } else {
         sum += row[2].toLowerCase().includes(word) ? 8 : 2;
       }
     }
-    return sum - (row[1].includes("#") ? 1 : 0);
+    const isBehind = row[1].startsWith("design/") || (row[2] || row[3]).startsWith("Not there");
+    return (sum - (row[1].includes("#") ? 1 : 0)) / (isBehind ? 8 : 1);
   }
 
   function find(query, limit) {

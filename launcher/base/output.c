@@ -5,6 +5,7 @@
 #include "launcher/base/launcher.h"
 #include "launcher/base/say.h"
 #include "launcher/base/output_lines.h"
+#include "launcher/base/tty.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -215,9 +216,7 @@ void pli_output_progress(const char *fmt, ...)
     struct pli_output *k = pli_launcher.output->err;
     char text[512];
     struct winsize size = { 0 };
-    const char *terminal = getenv("TERM");
-    if (!k->is_tty || k->len > 0 || k->last_byte != '\n' || terminal == NULL ||
-        strcmp(terminal, "dumb") == 0) {
+    if (!k->is_tty || k->len > 0 || k->last_byte != '\n' || !pli_tty_knows_escapes()) {
         return;
     }
     va_list ap;

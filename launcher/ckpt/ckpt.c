@@ -248,8 +248,9 @@ void pli_ckpt_end(void)
         return;
     }
     // All ranks or their copies are written, or can be: it gets its name.
-    while ((pli_launcher.ckpt->state == PLI_CKPT_WRITING && !pli_ckpt_ranks_are_written()) ||
-           (pli_launcher.ckpt->state == PLI_CKPT_COMMITTING && pli_launcher.ckpt->commit.pid > 0)) {
+    while (
+        (pli_launcher.ckpt->state == PLI_CKPT_WRITING && !pli_launcher.ckpt->role->is_written()) ||
+        (pli_launcher.ckpt->state == PLI_CKPT_COMMITTING && pli_launcher.ckpt->commit.pid > 0)) {
         pli_loop_once(true);
     }
     if (pli_launcher.ckpt->state != PLI_CKPT_IDLE) {

@@ -15,12 +15,14 @@ struct pli_ckpt_copy; // ckpt_state.h
 // have, because that much may have to be copied while the images are written.
 bool pli_ckpt_copy_is_wanted(const struct pli_job *job);
 
-void pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int resume_fd);
+// said: a file in which it says what it has, see freeze_wire.h. False: that makes no sense.
+bool pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int resume_fd, int said);
 // End the process, if there is one, and wait for it. No CRIU works on it.
 void pli_ckpt_copy_end(struct pli_ckpt_copy *c);
 
 // Make the images of the copy those of the rank, whose number was `original`. False with a reason
 // of at most cap bytes: they cannot be changed.
-bool pli_ckpt_copy_rename(const char *dir, uint32_t copy, uint32_t original, char *why, size_t cap);
+bool pli_ckpt_copy_rename(const char *dir, const struct pli_ckpt_copy *copy, uint32_t original,
+                          char *why, size_t cap);
 
 #endif

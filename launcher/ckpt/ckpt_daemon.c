@@ -88,8 +88,31 @@ static void resumed(struct pli_job *job)
     }
 }
 
-static void stop(struct pli_job *job)
+// What the order says of this checkpoint.
+static void take_plan(const struct pli_job *job, const struct pli_dframe *f, struct pli_unpack *u)
 {
+    struct pli_ckpt_plan *plan = &pli_launcher.ckpt->plan;
+    *u = (struct pli_unpack){ f->data, (const unsigned char *)f->data + f->len, false };
+    plan->number = pli_unpack_u32(u);
+    char *where = pli_unpack_text(u);
+    pli_launcher.ckpt->is_move = pli_unpack_u32(u) != 0;
+    plan->pages = (enum pli_ckpt_pages)pli_unpack_u32(u);
+    plan->parent[0] = '\0';
+    plan->temp[0] = '\0';
+    if (pli_launcher.ckpt->is_move) {
+        plan->pages = PLI_CKPT_PAGES_PLAIN;
+    } else if (where != NULL && where[0] != '\0') {
+        snprintf(plan->temp, sizeof plan->temp, "%.*s/host.%u", PATH_MAX - 32, where, job->here);
+        if (plan->pages == PLI_CKPT_PAGES_CHANGED) {
+            snprintf(plan->parent, sizeof plan->parent, "../parent/host.%u", job->here);
+        }
+    }
+    free(where);
+}
+
+static void stop(struct pli_job *job, const struct pli_dframe *f)
+{
+    struct pli_unpack u;
     pli_ckpt_clear();
     pli_launcher.ckpt->is_again = false;
     pli_launcher.ckpt->n_rank = 0;
@@ -100,6 +123,7 @@ static void stop(struct pli_job *job)
         pli_launcher.ckpt->is_again = true;
         pli_ckpt_go(PLI_CKPT_IDLE);
     } else {
+        take_plan(job, f, &u);
         pli_ckpt_ranks_stop();
         return;
     }
@@ -108,25 +132,11 @@ static void stop(struct pli_job *job)
 
 static void leave(const struct pli_job *job, const struct pli_dframe *f)
 {
-    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    pli_launcher.ckpt->plan.number = pli_unpack_u32(&u);
-    char *where = pli_unpack_text(&u);
-    pli_launcher.ckpt->is_move = pli_unpack_u32(&u) != 0;
-    pli_launcher.ckpt->plan.pages = (enum pli_ckpt_pages)pli_unpack_u32(&u);
-    pli_launcher.ckpt->plan.parent[0] = '\0';
-    pli_launcher.ckpt->plan.temp[0] = '\0';
+    struct pli_unpack u;
+    take_plan(job, f, &u);
     if (pli_launcher.ckpt->is_move) {
-        pli_launcher.ckpt->plan.pages = PLI_CKPT_PAGES_PLAIN;
         pli_migrate_daemon_dump(&u);
-    } else if (where != NULL && where[0] != '\0') {
-        snprintf(pli_launcher.ckpt->plan.temp, sizeof pli_launcher.ckpt->plan.temp, "%.*s/host.%u",
-                 PATH_MAX - 32, where, job->here);
-        if (pli_launcher.ckpt->plan.pages == PLI_CKPT_PAGES_CHANGED) {
-            snprintf(pli_launcher.ckpt->plan.parent, sizeof pli_launcher.ckpt->plan.parent,
-                     "../parent/host.%u", job->here);
-        }
     }
-    free(where);
     pli_ckpt_ranks_leave();
 }
 
@@ -163,7 +173,7 @@ void pli_ckpt_daemon_hear(struct pli_job *job, const struct pli_dframe *f)
     pli_fault(points[f->flag], job->here);
     switch (f->flag) {
     case PLI_CKPT_STEP_STOP:
-        stop(job);
+        stop(job, f);
         break;
     case PLI_CKPT_STEP_DRAIN:
         pli_ckpt_ranks_drain();
@@ -212,6 +222,11 @@ static bool may_resume(enum pli_ckpt_phase before)
         pli_ckpt_daemon_report(is_stop ? PLI_CKPT_STAGE_STOPPED : PLI_CKPT_STAGE_WRITTEN);
     } // else, while images are being sent, this is asked again
     return pli_launcher.ckpt->may_call;
+}
+
+static void copied(void)
+{
+    pli_ckpt_daemon_report(PLI_CKPT_STAGE_COPIED);
 }
 
 // Ranks that had ended when the checkpoint was made.
@@ -269,6 +284,7 @@ static const struct pli_ckpt_ranks_ops ranks_ops = {
     .link_base = link_base,
     .describe = describe,
     .may_resume = may_resume,
+    .copied = copied,
     .restored = restored,
     .unrestored = unrestored,
     .up = "/../..",
@@ -283,5 +299,6 @@ const struct pli_ckpt_role pli_ckpt_daemon_role = {
     .resumed = resumed,
     .tell_hosts = tell_hosts,
     .restore = pli_restart_ranks,
+    .is_written = pli_ckpt_ranks_are_written,
     .ranks = &ranks_ops,
 };

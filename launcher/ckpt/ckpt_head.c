@@ -25,6 +25,7 @@
 #include "launcher/job/job.h"
 #include "launcher/job/members.h"
 #include "launcher/job/rank_rows.h"
+#include "launcher/ranks/agreement.h"
 #include "launcher/ranks/supervisor.h"
 
 #include <errno.h>
@@ -71,9 +72,11 @@ static void say(enum pli_ckpt_step step)
     }
 }
 
+// Whether all hosts that take part have come so far; others may join while copies are written.
 static bool are(const struct pli_job *job, enum pli_ckpt_stage stage)
 {
-    for (uint32_t h = 0; h < job->n_host; h++) {
+    uint32_t n = stage == PLI_CKPT_STAGE_RESTORED ? job->n_host : pli_launcher.ckpt->head.n_part;
+    for (uint32_t h = 0; h < n; h++) {
         if (pli_launcher.ckpt->head.parts[h].stage < stage && !job->hosts[h].is_lost) {
             return false;
         }
@@ -103,7 +106,9 @@ static void stop(void)
     pli_launcher.ckpt->n_rank = 0;
     pli_launcher.ckpt->is_again = false;
     pli_launcher.ckpt->stop_ns = pli_clock_ns();
-    for (uint32_t h = 0; h < pli_launcher.ckpt->job->n_host; h++) {
+    pli_launcher.ckpt->has_copies = false;
+    pli_launcher.ckpt->head.n_part = pli_launcher.ckpt->job->n_host;
+    for (uint32_t h = 0; h < pli_launcher.ckpt->head.n_part; h++) {
         free(pli_launcher.ckpt->head.parts[h].tasks);
         pli_launcher.ckpt->head.parts[h] = (struct pli_ckpt_part){ 0 };
     }
@@ -128,6 +133,43 @@ static void stop(void)
     say(PLI_CKPT_STEP_STOP);
 }
 
+// What ranks of several hosts have agreed on, or are about to, is known to mpiexec alone. All that
+// they said before they stopped is here.
+static const char agreements[] = "agreements";
+
+static bool write_agreements(void)
+{
+    char path[PATH_MAX + 32];
+    struct pli_pack p = { 0 };
+    pli_agreement_save(&p);
+    snprintf(path, sizeof path, "%s/%s", pli_launcher.ckpt->plan.temp, agreements);
+    FILE *f = fopen(path, "wxe");
+    bool is_good = f != NULL && fwrite(p.data, 1, p.len, f) == p.len;
+    is_good = f != NULL && fclose(f) == 0 && is_good;
+    pli_pack_fini(&p);
+    return is_good;
+}
+
+// One that has none was written by an mpiexec that made none of jobs with agreements.
+static bool read_agreements(const char *dir)
+{
+    char path[PATH_MAX + 32];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", dir, agreements);
+    FILE *f = fopen(path, "re");
+    if (f == NULL) {
+        return errno == ENOENT;
+    }
+    unsigned char *data =
+        fstat(fileno(f), &st) == 0 ? pli_say_need(malloc((size_t)st.st_size + 1)) : NULL;
+    size_t len = data != NULL ? fread(data, 1, (size_t)st.st_size, f) : 0;
+    fclose(f);
+    struct pli_unpack u = { data, data + len, data == NULL };
+    bool is_good = pli_agreement_restore(&u);
+    free(data);
+    return is_good;
+}
+
 // All are written: the ranks of all hosts make one checkpoint.
 static void describe(const struct pli_job *job)
 {
@@ -144,6 +186,10 @@ static void describe(const struct pli_job *job)
     }
     if (pli_launcher.ckpt->error == 0 && !pli_ckpt_describe(&pli_launcher.ckpt->plan, &what)) {
         pli_ckpt_fail(ENOMEM, "mpiexec has no memory for it");
+    }
+    if (pli_launcher.ckpt->error == 0 && !write_agreements()) {
+        pli_ckpt_fail(errno, "%.300s/%s cannot be written: %s", pli_launcher.ckpt->plan.temp,
+                      agreements, strerror(errno));
     }
     free(what.tasks);
 }
@@ -182,6 +228,15 @@ static void advance(struct pli_job *job)
         }
         break;
     case PLI_CKPT_RESUMING:
+        if (are(job, PLI_CKPT_STAGE_COPIED) && !are(job, PLI_CKPT_STAGE_RESUMED) &&
+            pli_ckpt_go(PLI_CKPT_WRITING)) {
+            pli_launcher.ckpt->has_copies = true;
+            pli_launcher.ckpt->go_ns = pli_clock_ns();
+        } else if (are(job, PLI_CKPT_STAGE_RESUMED)) {
+            pli_ckpt_finish(job);
+        }
+        break;
+    case PLI_CKPT_WRITING:
         if (are(job, PLI_CKPT_STAGE_RESUMED)) {
             pli_ckpt_finish(job);
         }
@@ -293,6 +348,10 @@ static bool restore(struct pli_job *job, int signals)
     (void)signals;
     const struct pli_manifest *m = job->from;
     struct pli_node_save *save = pli_node_save(job->node.header);
+    if (!read_agreements(m->dir)) {
+        pli_say("the job cannot be restarted: %s/%s cannot be read", m->dir, agreements);
+        return false;
+    }
     job->node.header->job = m->job;
     pli_rank_rows_restore(job, m->spawned);
     if (m->members != NULL) {
@@ -305,6 +364,11 @@ static bool restore(struct pli_job *job, int signals)
     pli_say("going on from checkpoint %u with %u rank%s on %u host%s", m->number, m->n_task,
             m->n_task == 1 ? "" : "s", m->n_host, m->n_host == 1 ? "" : "s");
     return true;
+}
+
+static bool is_written(void)
+{
+    return are(pli_launcher.ckpt->job, PLI_CKPT_STAGE_RESUMED);
 }
 
 static void cancel(void)
@@ -322,5 +386,6 @@ const struct pli_ckpt_role pli_ckpt_head_role = {
     .resumed = pli_ckpt_finish,
     .tell_hosts = pli_ckpt_hosts_send,
     .restore = restore,
+    .is_written = is_written,
     .ranks = NULL,
 };

@@ -34,7 +34,8 @@ enum pli_ckpt_stage {
     PLI_CKPT_STAGE_ASKED = 1, // a rank wants a checkpoint
     PLI_CKPT_STAGE_STOPPED,
     PLI_CKPT_STAGE_DRAINED,
-    PLI_CKPT_STAGE_WRITTEN,
+    PLI_CKPT_STAGE_WRITTEN, // or copied
+    PLI_CKPT_STAGE_COPIED,  // the ranks go on, and their copies are being written
     PLI_CKPT_STAGE_RESUMED,
     PLI_CKPT_STAGE_RESTORED, // the ranks of a checkpoint are there, and wait to be resumed
     PLI_CKPT_STAGE_READY     // this daemon is ready to take the ranks of another

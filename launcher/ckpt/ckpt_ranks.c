@@ -82,13 +82,24 @@ static struct pli_ckpt_rank *rank_of(const struct pli_proc_task *t)
                : NULL;
 }
 
+// The next one of those that ran when the attempt began, NULL: before the first and after the last.
+// Of one that has ended there may be no task any more, and its copy is written all the same.
+static struct pli_ckpt_rank *next_rank(const struct pli_ckpt_rank *r)
+{
+    const struct pli_ckpt_state *c = pli_launcher.ckpt;
+    for (size_t i = r != NULL ? (size_t)(r - c->ranks) + 1 : 0; i < c->n_slot; i++) {
+        if (c->ranks[i].has_begun) {
+            return &c->ranks[i];
+        }
+    }
+    return NULL;
+}
+
 // A message for all ranks that stand still.
 static void say_all(uint32_t what)
 {
     const struct pli_freeze_word w = { .what = what };
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        struct pli_ckpt_rank *r = rank_of(t);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
         if (r->is_wanted && r->resume_fd >= 0) {
             ssize_t n = write(r->resume_fd, &w, sizeof w);
             (void)n; // one that is gone is noticed as such
@@ -107,9 +118,7 @@ enum stage { STOPPED, DRAINED, LEFT };
 static bool are_all(enum stage stage)
 {
     bool is_all = true;
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        const struct pli_ckpt_rank *r = rank_of(t);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
         is_all = is_all && (!r->is_wanted || (stage == STOPPED   ? r->resume_fd >= 0
                                               : stage == DRAINED ? r->is_drained
                                                                  : r->is_frozen));
@@ -120,15 +129,14 @@ static bool are_all(enum stage stage)
 static bool may_copy(void)
 {
     const struct pli_ckpt_state *c = pli_launcher.ckpt;
-    return !c->is_move && !c->is_copy_bad && !c->has_net && c->plan.temp[0] != '\0' &&
+    return !c->is_move && !c->is_copy_bad && c->plan.temp[0] != '\0' &&
            pli_ckpt_copy_is_wanted(c->job);
 }
 
 static void end_copies(void)
 {
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        pli_ckpt_copy_end(&rank_of(t)->copy);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
+        pli_ckpt_copy_end(&r->copy);
     }
 }
 
@@ -136,12 +144,27 @@ static void end_copies(void)
 static bool are_copied(void)
 {
     bool is_all = pli_launcher.ckpt->n_rank > 0;
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        const struct pli_ckpt_rank *r = rank_of(t);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
         is_all = is_all && (!r->is_wanted || r->copy.pid != 0);
     }
     return is_all;
+}
+
+static void begin_rank(struct pli_ckpt_rank *r, struct pli_proc_task *t)
+{
+    struct pli_ckpt_state *c = pli_launcher.ckpt;
+    *r = (struct pli_ckpt_rank){ .dump = { .watch = { .fd = -1 }, .report = -1 },
+                                 .pages = { .watch = { .fd = -1 }, .report = -1 },
+                                 .task = t,
+                                 .row = t->first,
+                                 .rank = t->rank,
+                                 .number = (uint32_t)atomic_load(&c->job->node.rows[t->first].pid),
+                                 .copy = PLI_CKPT_COPY_NONE,
+                                 .resume_fd = -1,
+                                 .has_begun = true,
+                                 .is_wanted = true };
+    c->n_rank++;
+    kill(t->pid, PLI_FREEZE_SIGNAL);
 }
 
 void pli_ckpt_ranks_stop(void)
@@ -157,18 +180,13 @@ void pli_ckpt_ranks_stop(void)
     pli_launcher.ckpt->has_copies = false;
     atomic_store(&h->freeze_copy, may_copy());
     atomic_store(&h->freeze, ++pli_launcher.ckpt->job->round);
+    for (size_t i = 0; i < pli_launcher.ckpt->n_slot; i++) {
+        pli_launcher.ckpt->ranks[i] = (struct pli_ckpt_rank){ .resume_fd = -1 };
+    }
     for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
          t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        struct pli_ckpt_rank *r = rank_of(t);
-        *r = (struct pli_ckpt_rank){ .dump = { .watch = { .fd = -1 }, .report = -1 },
-                                     .pages = { .watch = { .fd = -1 }, .report = -1 },
-                                     .task = t,
-                                     .copy = PLI_CKPT_COPY_NONE,
-                                     .resume_fd = -1,
-                                     .is_wanted = !t->is_over && !t->is_exited };
-        if (r->is_wanted) {
-            pli_launcher.ckpt->n_rank++;
-            kill(t->pid, PLI_FREEZE_SIGNAL);
+        if (!t->is_over && !t->is_exited) {
+            begin_rank(rank_of(t), t);
         }
     }
     pli_loop_timer(&pli_launcher.ckpt->deadline, (uint64_t)STOP_MS * PLI_MS);
@@ -181,9 +199,8 @@ void pli_ckpt_ranks_stop(void)
 static bool is_dumping(void)
 {
     bool is = false;
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        is = is || rank_of(t)->dump.pid > 0 || rank_of(t)->pages.pid > 0;
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
+        is = is || r->dump.pid > 0 || r->pages.pid > 0;
     }
     return is;
 }
@@ -228,12 +245,10 @@ void pli_ckpt_ranks_resume(void)
         say_all(PLI_FREEZE_STAY);
     }
     bool is_any = false;
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        struct pli_ckpt_rank *r = rank_of(t);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
         if (r->is_wanted && r->resume_fd >= 0) {
             is_any = true;
-            pli_ckpt_resume_call(t, r->resume_fd);
+            pli_ckpt_resume_call(r->task, r->resume_fd);
             r->resume_fd = -1;
         }
     }
@@ -249,15 +264,13 @@ static void deadline_fire(struct pli_timer *t)
     if (pli_launcher.ckpt->state != PLI_CKPT_STOPPING) {
         return;
     }
-    for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
-         k = pli_job_next(pli_launcher.ckpt->job, k)) {
-        const struct pli_ckpt_rank *r = rank_of(k);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
         if (r->is_wanted && !r->is_frozen) {
             pli_ckpt_fail(ETIMEDOUT,
                           r->resume_fd >= 0
                               ? "rank %u has children that share its connection to mpiexec"
                               : "rank %u does not stop: is it stopped, or all signals blocked?",
-                          k->rank);
+                          r->rank);
         }
     }
     pli_ckpt_ranks_resume();
@@ -281,9 +294,7 @@ static void check_dumped(void)
 {
     struct pli_ckpt_state *c = pli_launcher.ckpt;
     bool is_all = true, is_writing = c->state == PLI_CKPT_WRITING;
-    for (struct pli_proc_task *t = pli_job_next(c->job, NULL); t != NULL;
-         t = pli_job_next(c->job, t)) {
-        const struct pli_ckpt_rank *r = rank_of(t);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
         is_all = is_all && (!r->is_wanted || r->is_dumped);
     }
     if (is_writing && !is_dumping() && (is_all || c->error != 0)) {
@@ -297,6 +308,7 @@ static void write_copies(void)
 {
     pli_launcher.ckpt->go_ns = pli_clock_ns();
     pli_ckpt_go(PLI_CKPT_WRITING);
+    pli_launcher.ckpt->role->ranks->copied();
     start_dumps();
 }
 
@@ -315,13 +327,7 @@ static void node_done(struct pli_helper *h, bool is_good)
 
 static void images_of(const struct pli_ckpt_rank *r, char *to, size_t cap)
 {
-    snprintf(to, cap, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->task->first);
-}
-
-// The number by which a rank knows itself.
-static uint32_t number_of(const struct pli_ckpt_rank *r)
-{
-    return (uint32_t)atomic_load(&pli_launcher.ckpt->job->node.rows[r->task->first].pid);
+    snprintf(to, cap, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->row);
 }
 
 // Neither CRIU works on a rank any more, nor what takes its memory.
@@ -332,17 +338,15 @@ static void rank_done(struct pli_ckpt_rank *r)
         return;
     }
     images_of(r, dir, sizeof dir);
-    uint32_t copy = (uint32_t)r->copy.number;
     if (r->copy.pid != 0) {
-        pli_ckpt_copy_end(&r->copy);
-        if (!r->is_failed && !pli_ckpt_copy_rename(dir, copy, number_of(r), why, sizeof why)) {
-            pli_ckpt_fail(EIO, "rank %u could not be written: %s", r->task->rank, why);
+        if (!r->is_failed && !pli_ckpt_copy_rename(dir, &r->copy, r->number, why, sizeof why)) {
+            pli_ckpt_fail(EIO, "rank %u could not be written: %s", r->rank, why);
             r->is_failed = true;
         }
+        pli_ckpt_copy_end(&r->copy);
     }
     if (!r->is_failed && !pli_ckpt_verify(dir, why)) {
-        pli_ckpt_fail(EIO, "rank %u could not be restored from what was written: %s", r->task->rank,
-                      why);
+        pli_ckpt_fail(EIO, "rank %u could not be restored from what was written: %s", r->rank, why);
         r->is_failed = true;
     }
     r->is_dumped = !r->is_failed;
@@ -359,7 +363,7 @@ static void pages_done(struct pli_helper *h, bool is_good)
         pli_helper_reason(h, text, sizeof text);
         // CRIU says only that its pages are not taken; when it failed first it knows the reason.
         if (r->dump.pid > 0 || !r->is_failed) {
-            pli_ckpt_fail(EIO, "rank %u could not be written: %.300s", r->task->rank, text);
+            pli_ckpt_fail(EIO, "rank %u could not be written: %.300s", r->rank, text);
         }
         r->is_failed = true;
     }
@@ -372,11 +376,12 @@ static void dump_done(struct pli_helper *h, bool is_good)
     char dir[PATH_MAX + 32], log[PATH_MAX + 64], why[PLI_CKPT_WHY], socket[160] = "";
     images_of(r, dir, sizeof dir);
     if (!is_good && !r->is_failed) {
+        pid_t pid = r->copy.pid != 0 ? r->copy.pid : r->task->pid;
         snprintf(log, sizeof log, "%s/dump.log", dir);
         pli_criu_reason(log, h->killed_by, why, 256);
         bool has_socket =
-            h->killed_by == 0 && pli_ckpt_sockets_find(r->task->pid, true, socket, sizeof socket);
-        pli_ckpt_fail(EIO, "rank %u could not be written: %s%s%s", r->task->rank, why,
+            h->killed_by == 0 && pli_ckpt_sockets_find(pid, true, socket, sizeof socket);
+        pli_ckpt_fail(EIO, "rank %u could not be written: %s%s%s", r->rank, why,
                       has_socket ? "; its " : "", socket);
     }
     r->is_failed = r->is_failed || !is_good;
@@ -388,7 +393,7 @@ static bool link_base(const struct pli_ckpt_rank *r, const char *dir)
 {
     const struct pli_ckpt_plan *plan = &pli_launcher.ckpt->plan;
     char to[64], link[PATH_MAX + 64];
-    snprintf(to, sizeof to, "../%s/rank.%u", plan->parent, r->task->first);
+    snprintf(to, sizeof to, "../%s/rank.%u", plan->parent, r->row);
     snprintf(link, sizeof link, "%s/parent", dir);
     if (plan->pages != PLI_CKPT_PAGES_CHANGED || symlink(to, link) != 0) {
         return false;
@@ -412,7 +417,7 @@ static int start_pages(struct pli_ckpt_rank *r, const char *dir)
     p = (struct pli_page_server_plan){ .fd = fds[0],
                                        .other = fds[1],
                                        .copy = (uint32_t)r->copy.number,
-                                       .original = number_of(r),
+                                       .original = r->number,
                                        .has_base = link_base(r, dir) };
     snprintf(p.dir, sizeof p.dir, "%.*s", PATH_MAX - 1, dir);
     bool is_good = pli_helper_fork(&r->pages, pli_page_server_run, &p);
@@ -432,7 +437,7 @@ static bool dump(struct pli_ckpt_rank *r)
     images_of(r, dir, sizeof dir);
     bool is_copy = r->copy.pid != 0;
     // The number by which the process knows itself: CRIU is in the same PID namespace.
-    struct pli_criu_dump_plan d = { .number = is_copy ? (uint32_t)r->copy.number : number_of(r),
+    struct pli_criu_dump_plan d = { .number = is_copy ? (uint32_t)r->copy.number : r->number,
                                     .dir = dir,
                                     .is_last = is_copy,
                                     .page_fd = -1 };
@@ -454,13 +459,10 @@ static bool dump(struct pli_ckpt_rank *r)
 static void start_dumps(void)
 {
     long n_free = pli_launcher.ckpt->error == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        n_free -= rank_of(t)->dump.pid > 0 || rank_of(t)->pages.pid > 0;
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
+        n_free -= r->dump.pid > 0 || r->pages.pid > 0;
     }
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
-         t != NULL && n_free > 0; t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        struct pli_ckpt_rank *r = rank_of(t);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL && n_free > 0; r = next_rank(r)) {
         if (!r->is_wanted || r->is_dumped || r->is_failed || r->dump.pid > 0 || r->pages.pid > 0) {
             continue;
         }
@@ -497,16 +499,14 @@ static struct pli_manifest_task *list_ranks(const struct pli_job *job, uint32_t 
 {
     struct pli_manifest_task *all = calloc(job->n_task + 1, sizeof *all);
     *n_out = 0;
-    for (struct pli_proc_task *t = pli_job_next(job, NULL); all != NULL && t != NULL;
-         t = pli_job_next(job, t)) {
-        const struct pli_ckpt_rank *r = rank_of(t);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); all != NULL && r != NULL; r = next_rank(r)) {
         if (r->is_wanted) {
             all[(*n_out)++] = (struct pli_manifest_task){
-                t->first,
-                (int32_t)atomic_load(&job->node.rows[t->first].pid),
-                input_of(t->pid),
-                inode_of(t->out.watch.fd),
-                inode_of(t->err.watch.fd),
+                r->row,
+                (int32_t)r->number,
+                input_of(r->task->pid),
+                inode_of(r->task->out.watch.fd),
+                inode_of(r->task->err.watch.fd),
                 inode_of(pli_launcher.ckpt->has_copies ? r->copy.resume_fd : r->resume_fd),
                 job->here
             };
@@ -547,13 +547,12 @@ static bool describe(void)
 static bool are_alone(void)
 {
     char socket[160];
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        if (rank_of(t)->is_wanted && pli_ckpt_sockets_find(t->pid, false, socket, sizeof socket)) {
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
+        if (r->is_wanted && pli_ckpt_sockets_find(r->task->pid, false, socket, sizeof socket)) {
             pli_ckpt_fail(ENOTSUP,
                           "rank %u cannot be written: its %s, whose other end would know nothing "
                           "of a restart; let the program close it before a checkpoint",
-                          t->rank, socket);
+                          r->rank, socket);
             return false;
         }
     }
@@ -675,13 +674,15 @@ void pli_ckpt_frozen(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int
     pli_ckpt_ranks_resume();
 }
 
-void pli_ckpt_copied(struct pli_proc_task *t, pid_t pid, int number, int resume_fd)
+void pli_ckpt_copied(struct pli_proc_task *t, pid_t pid, int number, int resume_fd, int said)
 {
     struct pli_ckpt_rank *r = rank_of(t);
     struct pli_ckpt_copy copy;
-    pli_ckpt_copy_begin(&copy, pid, number, resume_fd);
-    if (r != NULL && r->is_wanted && r->resume_fd >= 0 && r->copy.pid == 0 && number > 0 &&
-        copy.pidfd >= 0 && resume_fd >= 0 && pli_launcher.ckpt->state == PLI_CKPT_STOPPING) {
+    bool is_good = pli_ckpt_copy_begin(&copy, pid, number, resume_fd, said);
+    bool is_time = pli_launcher.ckpt->state == PLI_CKPT_STOPPING ||
+                   pli_launcher.ckpt->state == PLI_CKPT_DRAINING;
+    if (is_good && r != NULL && r->is_wanted && r->resume_fd >= 0 && r->copy.pid == 0 &&
+        number > 0 && copy.pidfd >= 0 && resume_fd >= 0 && is_time) {
         r->copy = copy;
     } else {
         pli_ckpt_copy_end(&copy); // it comes too late, or is no good copy
@@ -707,7 +708,9 @@ void pli_ckpt_gone(struct pli_proc_task *t)
     if (r == NULL || !r->is_wanted || !pli_ckpt_is_stopping()) {
         return;
     }
-    r->is_wanted = false;
+    bool is_resuming = pli_launcher.ckpt->state == PLI_CKPT_RESUMING;
+    // One that went on and has ended since is in the checkpoint: its image, or its copy, is good.
+    r->is_wanted = is_resuming && pli_launcher.ckpt->has_copies;
     if (r->resume_fd >= 0) {
         close(r->resume_fd);
         r->resume_fd = -1;
@@ -717,7 +720,7 @@ void pli_ckpt_gone(struct pli_proc_task *t)
         check_stopped();
         return;
     }
-    if (pli_launcher.ckpt->state == PLI_CKPT_RESUMING) { // its image is good all the same
+    if (is_resuming) {
         pli_ckpt_resume_gone(t);
         return;
     }
@@ -739,9 +742,8 @@ static void show_fire(struct pli_timer *t)
                             pli_launcher.ckpt->plan.number);
     } else if (pli_launcher.ckpt->state == PLI_CKPT_DUMPING ||
                pli_launcher.ckpt->state == PLI_CKPT_WRITING) {
-        for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
-             k = pli_job_next(pli_launcher.ckpt->job, k)) {
-            n += rank_of(k)->is_dumped;
+        for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
+            n += r->is_dumped;
         }
         pli_output_progress("checkpoint %u: %u of %u ranks are written",
                             pli_launcher.ckpt->plan.number, n, pli_launcher.ckpt->n_rank);
@@ -762,8 +764,8 @@ bool pli_ckpt_ranks_open(struct pli_job *job)
     pli_launcher.ckpt->deadline.fire = deadline_fire;
     pli_launcher.ckpt->show.fire = show_fire;
     pli_launcher.ckpt->has_net = (job->node.header->net & PLI_NODE_HAS_NET) != 0;
-    pli_launcher.ckpt->ranks =
-        calloc(job->n_first + job->node.header->n_more, sizeof *pli_launcher.ckpt->ranks);
+    pli_launcher.ckpt->n_slot = job->n_first + job->node.header->n_more;
+    pli_launcher.ckpt->ranks = calloc(pli_launcher.ckpt->n_slot, sizeof *pli_launcher.ckpt->ranks);
     return pli_launcher.ckpt->ranks != NULL && pli_ckpt_resume_open(job, pli_ckpt_all_back);
 }
 
@@ -774,12 +776,10 @@ bool pli_ckpt_ranks_are_written(void)
 
 void pli_ckpt_ranks_drop(void)
 {
-    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
-         t != NULL && pli_launcher.ckpt->ranks != NULL;
-         t = pli_job_next(pli_launcher.ckpt->job, t)) {
-        pli_helper_kill(&rank_of(t)->dump);
-        pli_helper_kill(&rank_of(t)->pages);
-        pli_ckpt_copy_end(&rank_of(t)->copy);
+    for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
+        pli_helper_kill(&r->dump);
+        pli_helper_kill(&r->pages);
+        pli_ckpt_copy_end(&r->copy);
     }
     pli_helper_kill(&pli_launcher.ckpt->node);
 }

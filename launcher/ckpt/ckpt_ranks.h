@@ -32,7 +32,7 @@ bool pli_ckpt_is_ready(const struct pli_job *job);
 void pli_ckpt_frozen(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int resume_fd);
 // Its copy, which is process `pid` here and knows itself as `number`, is ready; number 0: it is no
 // good copy, and ends.
-void pli_ckpt_copied(struct pli_proc_task *t, pid_t pid, int number, int resume_fd);
+void pli_ckpt_copied(struct pli_proc_task *t, pid_t pid, int number, int resume_fd, int said);
 void pli_ckpt_drained(struct pli_proc_task *t);
 void pli_ckpt_hung_up(struct pli_proc_task *t);
 void pli_ckpt_gone(struct pli_proc_task *t);

@@ -27,6 +27,8 @@ struct pli_ckpt_ranks_ops {
     bool (*describe)(struct pli_manifest_task *tasks, uint32_t n);
     // Whether they may resume now. before: the step that was reached; it is over, or has failed.
     bool (*may_resume)(enum pli_ckpt_phase before);
+    // They go on, and copies of them are being written.
+    void (*copied)(void);
     // They were restored from a checkpoint, see restart_run.c; or CRIU could not do that.
     void (*restored)(struct pli_job *job);
     void (*unrestored)(struct pli_job *job);
@@ -44,6 +46,7 @@ struct pli_ckpt_role {
     void (*tell_hosts)(struct pli_job *job);
     // Go on from images. False with a message: no rank is left.
     bool (*restore)(struct pli_job *job, int signals);
+    bool (*is_written)(void); // no image is being written any more, of ranks or copies
     const struct pli_ckpt_ranks_ops *ranks; // NULL: none are here
 };
 

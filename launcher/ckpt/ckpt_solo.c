@@ -58,6 +58,10 @@ static bool may_resume(enum pli_ckpt_phase before)
     return true;
 }
 
+static void copied(void)
+{
+}
+
 static void restored(struct pli_job *job)
 {
     pli_say("going on from checkpoint %u with %u ranks", job->from->number, job->from->n_task);
@@ -80,6 +84,7 @@ static const struct pli_ckpt_ranks_ops ranks_ops = {
     .link_base = link_base,
     .describe = describe,
     .may_resume = may_resume,
+    .copied = copied,
     .restored = restored,
     .unrestored = unrestored,
     .up = "/..",
@@ -94,5 +99,6 @@ const struct pli_ckpt_role pli_ckpt_solo_role = {
     .resumed = pli_ckpt_finish,
     .tell_hosts = tell_hosts,
     .restore = pli_restart_ranks,
+    .is_written = pli_ckpt_ranks_are_written,
     .ranks = &ranks_ops,
 };

@@ -25,10 +25,13 @@ struct pli_proc_task;
 
 // ckpt_copy.c: the copy of a rank.
 struct pli_ckpt_copy {
-    pid_t pid;     // here, 0: there is none
-    int number;    // as which it knows itself
-    int pidfd;     // -1: none
-    int resume_fd; // its resume pipe; it ends when that is closed
+    pid_t pid;                      // here, 0: there is none
+    int number;                     // as which it knows itself
+    int pidfd;                      // -1: none
+    int resume_fd;                  // its resume pipe; it ends when that is closed
+    struct pli_freeze_copied *said; // about its threads and files, of the heap
+    const struct pli_freeze_thread *threads;
+    const struct pli_freeze_file *files;
 };
 
 #define PLI_CKPT_COPY_NONE                                                                         \
@@ -38,11 +41,14 @@ struct pli_ckpt_copy {
 
 // ckpt_ranks.c: one rank in a checkpoint.
 struct pli_ckpt_rank {
-    struct pli_helper dump;  // first
-    struct pli_helper pages; // takes its memory from CRIU, where hashes of it are kept
-    struct pli_proc_task *task;
+    struct pli_helper dump;     // first
+    struct pli_helper pages;    // takes its memory from CRIU, where hashes of it are kept
+    struct pli_proc_task *task; // until it goes on: one that has ended may have none
+    uint32_t row, rank;
+    uint32_t number; // as which it knows itself
     struct pli_ckpt_copy copy;
     int resume_fd;   // the pipe by which it is told to resume, -1: it does not stand still
+    bool has_begun;  // it ran when the attempt began
     bool is_wanted;  // takes part
     bool is_drained; // nothing is on its way to it; where there is a network
     bool is_frozen;  // its socket is closed too
@@ -59,6 +65,7 @@ struct pli_ckpt_part {
 };
 struct pli_ckpt_head {
     struct pli_ckpt_part *parts; // by host; NULL: no checkpoints are made
+    uint32_t n_part;             // hosts that take part in this one
     uint64_t *clocks;
     struct pli_pack said; // by the host whose ranks move, of them
 };
@@ -154,6 +161,7 @@ struct pli_ckpt_state {
 
     // The ranks of this host in it.
     struct pli_ckpt_rank *ranks; // by pli_job_slot
+    size_t n_slot;
     struct pli_helper node;
     bool is_node_done;
     bool has_copies;  // the ranks resume before they are written: their copies are

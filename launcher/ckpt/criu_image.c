@@ -12,7 +12,7 @@
 
 enum { HEADER = 8 };    // bytes, in front of the records of an image
 enum { ENTRY_REG = 3 }; // field of a record of files.img
-enum { REG_ID = 1, REG_FLAGS = 2, REG_NAME = 6, REG_SIZE = 8 };
+enum { REG_ID = 1, REG_FLAGS = 2 };
 enum { REMAP_FILE = 1, REMAP_GHOST = 2, REMAP_TYPE = 3, TYPE_GHOST = 1 };
 enum { NUMBER, EIGHT, STRING, FOUR = 5 }; // how a field is written
 
@@ -153,10 +153,11 @@ bool pli_criu_image_file(struct pli_criu_bytes record, struct pli_criu_file *out
             out->id = (uint32_t)part.value;
         } else if (part.number == REG_FLAGS) {
             out->flags = (uint32_t)part.value;
-        } else if (part.number == REG_SIZE) {
+        } else if (part.number == PLI_CRIU_REG_SIZE) {
             out->size = part.value;
             out->has_size = true;
-        } else if (part.number == REG_NAME && part.inner.at != NULL && len < sizeof out->name) {
+        } else if (part.number == PLI_CRIU_REG_NAME && part.inner.at != NULL &&
+                   len < sizeof out->name) {
             memcpy(out->name, part.inner.at, len);
         }
     }
@@ -210,4 +211,50 @@ void pli_criu_image_put(FILE *to, uint32_t number, const void *data, size_t len)
     put_number(to, (uint64_t)number << 3 | STRING);
     put_number(to, len);
     fwrite(data, 1, len, to);
+}
+
+char *pli_criu_image_change(struct pli_criu_bytes record, const struct pli_criu_field *to,
+                            size_t *len_out)
+{
+    struct pli_criu_field f;
+    char *all = NULL;
+    FILE *m = open_memstream(&all, len_out);
+    for (const uint8_t *from = record.at; m != NULL && pli_criu_image_field(&record, &f);
+         from = record.at) {
+        if (f.number != to->number) {
+            fwrite(from, 1, (size_t)(record.at - from), m);
+        } else if (to->inner.at != NULL) {
+            pli_criu_image_put(m, to->number, to->inner.at, (size_t)(to->inner.end - to->inner.at));
+        } else {
+            pli_criu_image_put_number(m, to->number, to->value);
+        }
+    }
+    if (m != NULL && fclose(m) != 0) {
+        free(all);
+        all = NULL;
+    }
+    return all;
+}
+
+bool pli_criu_image_put_file(FILE *file, struct pli_criu_bytes record,
+                             const struct pli_criu_field *to)
+{
+    struct pli_criu_field reg = { .number = ENTRY_REG };
+    size_t inner_len = 0, outer_len = 0;
+    char *inner = NULL, *outer = NULL;
+    if (pli_criu_image_find(record, ENTRY_REG, &reg)) {
+        inner = pli_criu_image_change(reg.inner, to, &inner_len);
+    }
+    if (inner != NULL) {
+        reg.inner = (struct pli_criu_bytes){ (uint8_t *)inner, (uint8_t *)inner + inner_len };
+        outer = pli_criu_image_change(record, &reg, &outer_len);
+    }
+    if (outer != NULL) {
+        uint32_t len = (uint32_t)outer_len;
+        fwrite(&len, sizeof len, 1, file);
+        fwrite(outer, 1, outer_len, file);
+    }
+    free(inner);
+    free(outer);
+    return outer != NULL;
 }

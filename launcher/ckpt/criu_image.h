@@ -27,6 +27,9 @@ struct pli_criu_image {
     struct pli_criu_bytes records;
 };
 
+// Fields of a regular file.
+enum { PLI_CRIU_REG_NAME = 6, PLI_CRIU_REG_SIZE = 8 };
+
 // A regular file that a process had open or mapped.
 struct pli_criu_file {
     uint32_t id, flags;
@@ -61,6 +64,15 @@ bool pli_criu_image_file(struct pli_criu_bytes record, struct pli_criu_file *out
 void pli_criu_image_remap(struct pli_criu_bytes record, struct pli_criu_remap *out);
 // Whether a file had no name any more: what has its name now is another one.
 bool pli_criu_image_is_remapped(struct pli_criu_bytes remaps, uint32_t file);
+
+// A record with this field in the place of that of the same number, of the heap. NULL: there is no
+// memory.
+char *pli_criu_image_change(struct pli_criu_bytes record, const struct pli_criu_field *to,
+                            size_t *len_out);
+// The same for the record of a regular file in files.img, which is written to a file, with its
+// length. False: it is none, or there is no memory.
+bool pli_criu_image_put_file(FILE *file, struct pli_criu_bytes record,
+                             const struct pli_criu_field *to);
 
 // Write a field that is a number, or a string or another record.
 void pli_criu_image_put_number(FILE *to, uint32_t number, uint64_t value);

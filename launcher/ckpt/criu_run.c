@@ -36,7 +36,8 @@ bool pli_criu_check(char *why)
         snprintf(why, PLI_CKPT_WHY, "CRIU cannot be started: %s; %s", strerror(errno), other);
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
         snprintf(why, PLI_CKPT_WHY,
-                 "CRIU is not there: install it (Debian: apt-get install criu); %s", other);
+                 "CRIU is not there: install it (Debian: apt-get install criu)%s; %s",
+                 geteuid() != 0 ? " and run mpiexec as root" : "", other);
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         snprintf(why, PLI_CKPT_WHY, "%s; %s",
                  geteuid() != 0

@@ -38,7 +38,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { AGAIN_MS = 20, LEAVE_MS = 2000 };
+enum { AGAIN_MS = 20, LEAVE_MS = 2000, MAX_LATER = 16 };
 
 static void go_on(struct pli_timer *t);
 
@@ -64,7 +64,13 @@ struct pli_migrate_ranks_state {
     struct pli_timer timer;
     uint64_t stop_ns;
     struct pli_answer answer;
-    bool is_early;           // the answer is given before the ranks stop
+    bool is_early; // the answer is given before the ranks stop
+    // Came while a daemon was about to end, and are served when it has.
+    struct {
+        void *token;
+        struct pli_ask_migrate want;
+    } later[MAX_LATER];
+    uint32_t n_later;
     char said[PLI_CKPT_WHY]; // by the daemon
 };
 
@@ -92,6 +98,22 @@ static void quit(struct pli_dlink *l)
     pli_dlink_send(l, &f);
 }
 
+// The first that can be is begun. The others are refused: a rank that waits for an answer would not
+// stop for that.
+static void serve_later(void)
+{
+    uint32_t n = state()->n_later;
+    state()->n_later = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct pli_answer a = { 0 };
+        void *token = state()->later[i].token;
+        if (pli_migrate_ranks_ask(state()->job, (const char *)&state()->later[i].want,
+                                  sizeof state()->later[i].want, token, &a)) {
+            pli_rank_request_answer(token, &a);
+        }
+    }
+}
+
 // The move is over when the daemon that has no ranks any more has ended.
 static void finish(void)
 {
@@ -107,6 +129,7 @@ static void finish(void)
         pli_rank_request_answer(state()->token, &state()->answer);
         state()->token = NULL;
     }
+    serve_later();
 }
 
 static void leave(int error, const char *why)
@@ -509,6 +532,11 @@ bool pli_migrate_ranks_ask(struct pli_job *job, const char *body, size_t len, vo
     }
     memcpy(&want, body, sizeof want);
     want.host[sizeof want.host - 1] = '\0';
+    if (state()->stage == LEAVING && state()->n_later < MAX_LATER) {
+        state()->later[state()->n_later].token = token;
+        state()->later[state()->n_later++].want = want;
+        return false;
+    }
     bool is_early = (want.together & PLI_MIGRATE_BY_PROCESS) != 0;
     const struct pli_proc_task *t =
         is_early ? task_of_process(job, want.rank) : task_of(job, want.rank);
@@ -529,6 +557,12 @@ bool pli_migrate_ranks_ask(struct pli_job *job, const char *body, size_t len, vo
 void pli_migrate_ranks_forget(const void *token)
 {
     state()->token = state()->token == token ? NULL : state()->token;
+    for (uint32_t i = 0; i < state()->n_later; i++) {
+        if (state()->later[i].token == token) {
+            state()->later[i] = state()->later[--state()->n_later];
+            return;
+        }
+    }
 }
 
 bool pli_migrate_ranks_is_on(void)
@@ -539,6 +573,7 @@ bool pli_migrate_ranks_is_on(void)
 void pli_migrate_ranks_end(void)
 {
     state()->token = NULL;
+    state()->n_later = 0;
     quit(&state()->link);
     pli_dlink_drain(&state()->link, LEAVE_MS);
     pli_dlink_drain(&state()->old, LEAVE_MS);

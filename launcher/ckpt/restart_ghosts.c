@@ -20,9 +20,8 @@
 #define FILES "files.img"
 #define REMAPS "remap-fpath.img"
 static const char suffix[] = ".restored-";
-enum { GHOST_MODE = 3 };              // field of the first record of an image of such a file
-enum { ENTRY_REG = 3, REG_NAME = 6 }; // fields of the records of the list
-enum { MOST_NAME = 200 };             // CRIU adds to it
+enum { GHOST_MODE = 3 };  // field of the first record of an image of such a file
+enum { MOST_NAME = 200 }; // CRIU adds to it
 
 static uint32_t next_number(void)
 {
@@ -87,50 +86,6 @@ static bool link_others(const char *dir, const char *to)
     return is_good;
 }
 
-// A record with something else in the place of one field, of the heap. NULL: there is no memory.
-static char *change(struct pli_criu_bytes record, uint32_t number, const char *text, size_t len,
-                    size_t *len_out)
-{
-    struct pli_criu_field f;
-    char *all = NULL;
-    FILE *m = open_memstream(&all, len_out);
-    for (const uint8_t *from = record.at; m != NULL && pli_criu_image_field(&record, &f);
-         from = record.at) {
-        if (f.number == number) {
-            pli_criu_image_put(m, number, text, len);
-        } else {
-            fwrite(from, 1, (size_t)(record.at - from), m);
-        }
-    }
-    if (m != NULL && fclose(m) != 0) {
-        free(all);
-        all = NULL;
-    }
-    return all;
-}
-
-// The record of a regular file, which is a field of another one, with this name.
-static bool put_renamed(FILE *to, struct pli_criu_bytes record, const char *name)
-{
-    struct pli_criu_field reg;
-    size_t inner_len = 0, outer_len = 0;
-    char *inner = NULL, *outer = NULL;
-    if (pli_criu_image_find(record, ENTRY_REG, &reg)) {
-        inner = change(reg.inner, REG_NAME, name, strlen(name), &inner_len);
-    }
-    if (inner != NULL) {
-        outer = change(record, ENTRY_REG, inner, inner_len, &outer_len);
-    }
-    if (outer != NULL) {
-        uint32_t len = (uint32_t)outer_len;
-        fwrite(&len, sizeof len, 1, to);
-        fwrite(outer, 1, outer_len, to);
-    }
-    free(inner);
-    free(outer);
-    return outer != NULL;
-}
-
 // Whether a file without a name is a folder, which CRIU makes by the name it had.
 static bool is_folder(const char *dir, uint32_t ghost)
 {
@@ -178,7 +133,10 @@ static bool write_list(const char *dir, const char *to, const struct pli_criu_im
         if (pli_criu_image_file(record, f) && find_ghost(remaps, f->id, &r) &&
             !is_folder(dir, r.ghost)) {
             rename_file(f, number);
-            is_good = put_renamed(out, record, f->name);
+            const uint8_t *name = (const uint8_t *)f->name;
+            struct pli_criu_field as = { .number = PLI_CRIU_REG_NAME,
+                                         .inner = { name, name + strlen(f->name) } };
+            is_good = pli_criu_image_put_file(out, record, &as);
         } else {
             fwrite(record.at - sizeof(uint32_t), 1,
                    sizeof(uint32_t) + (size_t)(record.end - record.at), out);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-    PLI_DLINK_VERSION = 9,
+    PLI_DLINK_VERSION = 10,
     PLI_DLINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_DLINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_DLINK_ALL = -1                // host: all below
@@ -45,6 +45,7 @@ enum pli_dlink_kind {
     PLI_DLINK_TRACE, // what a thread of the host recorded; flag 1: the last, without any; flag 2: a
                      // sentence
     PLI_DLINK_CLOCK, // answer to PLI_DLINK_GET_CLOCK: the question, and this host's clock
+    PLI_DLINK_STARTED, // the tasks of the command line are started: number and process of each
     // From mpiexec down. `host`: for which.
     PLI_DLINK_START = 64,    // addresses of all hosts: start the tasks
     PLI_DLINK_IN,            // input for task `a`; none: end of file

@@ -18,6 +18,7 @@
 #include "launcher/ranks/launch.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/ranks/on_failure.h"
+#include "launcher/ranks/process_table.h"
 #include "launcher/hosts/spawn_head.h"
 #include "launcher/ranks/agreement.h"
 #include "launcher/hosts/ssh.h"
@@ -241,7 +242,7 @@ static void start(void)
             end_tasks(h);
         }
     }
-    pli_trace_collect_ask(job);
+    pli_trace_collect_begin();
     pli_stdin_begin();
     pli_launcher.ckpt_hooks->begin();
     pli_rank_request_begun();
@@ -328,9 +329,22 @@ static void hear_agent(uint32_t host, const struct pli_dframe *f)
     }
 }
 
+static void hear_started(const struct pli_job *job, uint32_t host, struct pli_unpack *u)
+{
+    while (u->at < u->end && !u->is_bad) {
+        uint32_t task = pli_unpack_u32(u), pid = pli_unpack_u32(u);
+        if (!u->is_bad && task < job->n_first && job->tasks[task].host == host) {
+            pli_process_table_add(job, task, job->hosts[host].name, (pid_t)pid);
+        }
+    }
+}
+
 static void hear_rest(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
 {
-    if (!pli_trace_collect_told(job, host, f)) {
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    if (f->kind == PLI_DLINK_STARTED) {
+        hear_started(job, host, &u);
+    } else if (!pli_trace_collect_told(job, host, f)) {
         pli_spawn_head_hear_clone(job, host, f);
     }
 }
@@ -599,6 +613,7 @@ void pli_head_run_finish(const struct pli_job *job, bool is_bad)
 {
     struct pli_head *head = pli_launcher.head;
     head->is_leaving = true;
+    pli_process_table_free();
     pli_trace_collect_all(job);
     pli_recording_finish(job);
     pli_launcher.ckpt_hooks->end_moves();

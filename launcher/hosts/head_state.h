@@ -13,14 +13,13 @@ struct pli_host_table;
 struct pli_head_host {
     struct pli_dlink link; // of those that we started ourselves
     bool is_up, is_lost, is_shown;
-    bool is_traced;     // all that its ranks recorded is here
-    uint64_t clock_way; // ns that the fastest question about its clock took, 0: none was answered
-    bool is_stuck;      // all its ranks seem to wait, by what it last said
-    bool is_sure;       // by its last answer: they have looked after the question
-    uint32_t n_over;    // tasks
-    uint32_t round;     // the last question it has answered
-    uint64_t mark;      // in that answer
-    uint32_t n_poll;    // ranks that poll, by it
+    bool is_traced;  // all that its ranks recorded is here
+    bool is_stuck;   // all its ranks seem to wait, by what it last said
+    bool is_sure;    // by its last answer: they have looked after the question
+    uint32_t n_over; // tasks
+    uint32_t round;  // the last question it has answered
+    uint64_t mark;   // in that answer
+    uint32_t n_poll; // ranks that poll, by it
 };
 
 // pli_launcher.head, in the role of that name.
@@ -35,6 +34,8 @@ struct pli_head {
     void (*on_shown)(void);
     struct pli_pack ended; // tasks that not all hosts know of
     struct pli_timer ended_timer, show_timer, leave_timer, progress_timer;
+    struct pli_timer clock_timer; // asks for the clocks of hosts while something is recorded
+    uint32_t n_clock_asked;
     // What is done with frames of a host of the job, and when it is lost.
     void (*hear)(struct pli_dlink *l, const struct pli_dframe *f);
     void (*lost)(struct pli_dlink *l, const char *why);

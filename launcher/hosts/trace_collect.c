@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When the job is over the head asks the daemons for what their ranks recorded. Clocks: a question
-// and its answer, several times; the fastest one says best how far a clock is ahead, as the answer
-// was given in the middle of it.
+// and its answer, several times at the start, every few seconds, and at the end; the fastest one
+// says best how far a clock is ahead, as the answer was given in the middle of it.
 #include "launcher/hosts/trace_collect.h"
 
 #include "base/clock.h"
@@ -15,23 +15,40 @@
 #include "launcher/hosts/head_state.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
+#include "launcher/observe/host_clock.h"
 #include "launcher/observe/recording.h"
 #include "launcher/observe/trace_memory.h"
 
 #include <string.h>
 
-enum { ROUNDS = 8, ROUND_MS = 20, WAIT_MS = 60000, LAST = 1, SENTENCE = 2 };
+enum { ROUNDS = 8, ROUND_MS = 20, AGAIN_MS = 5000, WAIT_MS = 60000, LAST = 1, SENTENCE = 2 };
 
-void pli_trace_collect_ask(const struct pli_job *job)
+static void ask(void)
 {
     struct pli_pack p = { 0 };
-    (void)job;
-    if (!pli_recording_is_on()) {
-        return;
-    }
     pli_pack_u64(&p, pli_clock_ns());
     pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_GET_CLOCK, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
+}
+
+static void ask_again(struct pli_timer *t)
+{
+    struct pli_head *head = pli_launcher.head;
+    if (head->is_leaving) {
+        return;
+    }
+    ask();
+    uint64_t ms = ++head->n_clock_asked % ROUNDS != 0 ? ROUND_MS : AGAIN_MS;
+    pli_loop_timer(t, ms * PLI_MS);
+}
+
+void pli_trace_collect_begin(void)
+{
+    struct pli_head *head = pli_launcher.head;
+    if (pli_recording_is_on()) {
+        head->clock_timer.fire = ask_again;
+        ask_again(&head->clock_timer);
+    }
 }
 
 static void answer(const struct pli_dframe *f)
@@ -45,16 +62,12 @@ static void answer(const struct pli_dframe *f)
 
 static void hear_clock(uint32_t host, struct pli_unpack *u)
 {
-    struct pli_head_host *side = &pli_launcher.head->hosts[host];
     uint64_t now = pli_clock_ns(), asked = pli_unpack_u64(u), theirs = pli_unpack_u64(u);
     if (u->is_bad || asked > now) {
         return;
     }
-    uint64_t way = now - asked + 1;
-    if (side->clock_way == 0 || way < side->clock_way) {
-        side->clock_way = way;
-        pli_recording_clock(host, (int64_t)(theirs - (asked + (now - asked) / 2)));
-    }
+    pli_host_clock_add(pli_recording_clock(host), theirs,
+                       (int64_t)(theirs - (asked + (now - asked) / 2)), now - asked);
 }
 
 static void send_all(void)
@@ -134,7 +147,7 @@ void pli_trace_collect_all(const struct pli_job *job)
     }
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t until = pli_clock_ns() + (uint64_t)ROUND_MS * PLI_MS;
-        pli_trace_collect_ask(job);
+        ask();
         while (pli_clock_ns() < until && is_missing(job)) {
             turn(ROUND_MS / 4);
         }

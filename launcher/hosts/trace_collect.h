@@ -9,9 +9,9 @@
 struct pli_dframe;
 struct pli_job;
 
-// In the head: ask all hosts for their clocks; hear a frame of a daemon, false: it is about
-// something else.
-void pli_trace_collect_ask(const struct pli_job *job);
+// In the head: ask all hosts for their clocks, from now on; hear a frame of a daemon, false: it is
+// about something else.
+void pli_trace_collect_begin(void);
 bool pli_trace_collect_told(const struct pli_job *job, uint32_t host, const struct pli_dframe *f);
 // Wait until every host that is there has sent all.
 void pli_trace_collect_all(const struct pli_job *job);

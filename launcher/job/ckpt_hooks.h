@@ -37,8 +37,9 @@ struct pli_ckpt_hooks {
 
     // What ranks say, and what becomes of them.
     void (*frozen)(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int fd);
-    // its copy says so: its process number here, as which it knows itself, its resume pipe
-    void (*copied)(struct pli_proc_task *t, pid_t pid, int number, int fd);
+    // its copy says so: its process number here, as which it knows itself, its resume pipe, and a
+    // file in which it says what it has
+    void (*copied)(struct pli_proc_task *t, pid_t pid, int number, int fd, int said);
     void (*drained)(struct pli_proc_task *t);
     void (*save)(void);                       // a rank wants a checkpoint
     void (*hung_up)(struct pli_proc_task *t); // its control socket is closed

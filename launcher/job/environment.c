@@ -2,6 +2,7 @@
 // Builds the ranks' environment from mpiexec's own, the options, and what a task is told.
 #include "launcher/job/environment.h"
 
+#include "base/process_stat.h"
 #include "launcher/base/launcher.h"
 #include "launcher/job/abi_path.h"
 #include "launcher/job/role.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -316,7 +318,13 @@ void pli_environment_adopt(struct pli_app *app)
 
 void pli_environment_cookie(const struct pli_job *job, char *to, unsigned long cap)
 {
-    snprintf(to, cap, "%s=%016" PRIx64, own_names[OWN_JOB], job->node.header->job);
+    struct pli_environment_state *self = pli_launcher.environment;
+    if (self->me != (uint32_t)getpid()) {
+        self->me = (uint32_t)getpid();
+        self->start = (uint64_t)pli_process_stat(self->me, PLI_PROCESS_STAT_START);
+    }
+    snprintf(to, cap, "%s=%016" PRIx64 ".%" PRIx32 ".%" PRIx64, own_names[OWN_JOB],
+             job->node.header->job, self->me, self->start);
 }
 
 void pli_environment_local_rank(const struct pli_job *job, const struct pli_node_row *row,

@@ -35,7 +35,8 @@ void pli_environment_set(struct pli_app *app, const char *name, const char *valu
 // What the ranks of this part will find under a name, NULL: nothing.
 const char *pli_environment_get(const struct pli_app *app, const char *name);
 
-// The variable every process of the job carries, "PLIANT_JOB=...", to find what is left of it.
+// The variable every process of the job carries, to find what is left of it: "PLIANT_JOB=" and,
+// with points between them, the job, and the number and the start of the launcher on this host.
 void pli_environment_cookie(const struct pli_job *job, char *to, unsigned long cap);
 
 enum { PLI_ENVIRONMENT_LEN = 128 };
@@ -43,6 +44,8 @@ enum { PLI_ENVIRONMENT_LEN = 128 };
 // Variables that differ from task to task: pli_launcher.environment.
 struct pli_environment_state {
     char (*own)[PLI_ENVIRONMENT_LEN]; // variables of the task that is started next
+    uint64_t start;                   // when this process was started, asked for once
+    uint32_t me;                      // this process; 0: not asked yet
 };
 void pli_environment_init(void); // its first values
 

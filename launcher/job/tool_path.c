@@ -18,16 +18,9 @@ static bool is_traced(const struct pli_options *opt)
     return opt->profile != NULL || opt->timeline != NULL;
 }
 
-// A layer that is used alone: its library, and the options that ask for it. NULL: none.
-static const char *find_lone(const struct pli_options *opt, const char **option_out)
+static bool is_recorded(const struct pli_options *opt)
 {
-    bool is_recorded = opt->record != NULL || opt->replay != NULL;
-    *option_out = opt->check != NULL ? "--check" : opt->record != NULL ? "--record" : "--replay";
-    if (opt->check != NULL && is_recorded) {
-        pli_say_bad("--check does not work together with --record or --replay: run the program "
-                    "once with each");
-    }
-    return opt->check != NULL ? "libpliant_check.so" : is_recorded ? "libpliant_record.so" : NULL;
+    return opt->record != NULL || opt->replay != NULL;
 }
 
 // Whether the working directory has a library of this name that is to be taken: another user may
@@ -60,41 +53,21 @@ static char *full_path(const char *word)
     return path;
 }
 
-char *pli_tool_path_list(const struct pli_options *opt)
+// Grow a list with colons, of the heap.
+static void append(char **list, const char *dir, const char *name)
 {
-    char *all = NULL, *rest = NULL;
-    if (opt->tools == NULL) {
-        return NULL;
-    }
-    char *words = pli_say_need(strdup(opt->tools));
-    for (char *w = strtok_r(words, ",", &rest); w != NULL; w = strtok_r(NULL, ",", &rest)) {
-        char *path = full_path(w), *longer;
-        int n = asprintf(&longer, "%s%s%s", all != NULL ? all : "", all != NULL ? ":" : "", path);
-        pli_say_need(n >= 0 ? longer : NULL);
-        free(path);
-        free(all);
-        all = longer;
-    }
-    free(words);
-    if (all == NULL) {
-        pli_say_bad("--tool needs the path of a library, or several with commas between them");
-    }
-    return all;
+    char *longer;
+    int n = asprintf(&longer, "%s%s%s%s", *list != NULL ? *list : "", *list != NULL ? ":" : "", dir,
+                     name);
+    pli_say_need(n >= 0 ? longer : NULL);
+    free(*list);
+    *list = longer;
 }
 
-char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, const char *old)
+// The folder of our own libraries.
+static void find_base(char *base, size_t cap)
 {
-    char base[3200], *all = NULL;
-    const char *option, *lone = find_lone(opt, &option);
-    if (tools == NULL && !is_traced(opt) && lone == NULL) {
-        return NULL;
-    }
-    if (lone != NULL && (tools != NULL || is_traced(opt))) {
-        pli_say_bad("%s does not work together with --profile, --timeline or --tool: run the "
-                    "program once with each",
-                    option);
-    }
-    if (!pli_abi_path_base(base, sizeof base)) {
+    if (!pli_abi_path_base(base, cap)) {
         pli_say_bad(
             "the folder lib/pliant beside this mpiexec, which has the libraries of --tool, "
             "--check, --record, --profile and --timeline, is not there: install it as a whole");
@@ -105,18 +78,68 @@ char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, co
             "%s: the loader takes no path with a blank or a colon",
             base);
     }
-    if (lone != NULL) {
-        bool is_more = old != NULL && *old != '\0';
-        int len = asprintf(&all, "%s/%s%s%s", base, lone, is_more ? ":" : "", is_more ? old : "");
-        return pli_say_need(len >= 0 ? all : NULL);
+}
+
+// One of our own libraries. The loader of a rank would only complain and go on without it.
+static void append_own(char **list, const char *base, const char *name)
+{
+    char *path = NULL;
+    append(&path, base, name);
+    if (access(path, R_OK) != 0) {
+        pli_say_bad("%s is not there: build all of Pliant MPI (make), or install it as a whole",
+                    path);
     }
-    // The recorder comes first: it sees the calls of the program, and not those of tools.
-    int n = asprintf(&all, "%s%s%s%s%s%s%s%s", is_traced(opt) ? base : "",
-                     is_traced(opt) ? "/libpliant_trace.so" : "",
-                     is_traced(opt) && tools != NULL ? ":" : "", tools != NULL ? base : "",
-                     tools != NULL ? "/libpliant_tools.so:" : "", tools != NULL ? tools : "",
-                     old != NULL && *old != '\0' ? ":" : "", old != NULL ? old : "");
-    return pli_say_need(n >= 0 ? all : NULL);
+    append(list, path, "");
+    free(path);
+}
+
+char *pli_tool_path_list(const struct pli_options *opt)
+{
+    char base[3200], *all = NULL, *rest = NULL;
+    if (opt->tools == NULL) {
+        return NULL;
+    }
+    char *words = pli_say_need(strdup(opt->tools));
+    for (char *w = strtok_r(words, ",", &rest); w != NULL; w = strtok_r(NULL, ",", &rest)) {
+        char *path = full_path(w);
+        append(&all, path, "");
+        free(path);
+    }
+    free(words);
+    if (all == NULL) {
+        pli_say_bad("--tool needs the path of a library, or several with commas between them");
+    }
+    if (is_recorded(opt)) { // tools see the calls of the program, and the outcomes as they were
+        find_base(base, sizeof base);
+        append_own(&all, base, "/libpliant_record.so");
+    }
+    return all;
+}
+
+char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, const char *old)
+{
+    char base[3200], *all = NULL;
+    if (tools == NULL && !is_traced(opt) && opt->check == NULL && !is_recorded(opt)) {
+        return NULL;
+    }
+    find_base(base, sizeof base);
+    // What names lines comes before the tools, and sees the calls of the program and not theirs.
+    if (is_traced(opt)) {
+        append_own(&all, base, "/libpliant_trace.so");
+    }
+    if (opt->check != NULL) {
+        append_own(&all, base, "/libpliant_check.so");
+    }
+    if (tools != NULL) {
+        append_own(&all, base, "/libpliant_tools.so");
+        append(&all, tools, "");
+    } else if (is_recorded(opt)) {
+        append_own(&all, base, "/libpliant_record.so");
+    }
+    if (old != NULL && *old != '\0') {
+        append(&all, old, "");
+    }
+    return all;
 }
 
 bool pli_tool_path_trace(const struct pli_options *opt, char *to, size_t cap)

@@ -9,6 +9,7 @@
 #include "launcher/base/say.h"
 #include "launcher/base/user_file.h"
 #include "launcher/job/job.h"
+#include "launcher/observe/host_clock.h"
 #include "launcher/observe/profile.h"
 #include "launcher/observe/timeline.h"
 #include "launcher/observe/trace_memory.h"
@@ -51,15 +52,15 @@ bool pli_recording_is_on(void)
     return pli_launcher.observe->is_on;
 }
 
-void pli_recording_clock(uint32_t host, int64_t ahead)
+struct pli_host_clock *pli_recording_clock(uint32_t host)
 {
     struct pli_observe_state *self = pli_launcher.observe;
-    while (self->n_offset <= host) {
-        self->offsets =
-            pli_say_need(reallocarray(self->offsets, self->n_offset + 1, sizeof *self->offsets));
-        self->offsets[self->n_offset++] = 0;
+    while (self->n_clock <= host) {
+        self->clocks =
+            pli_say_need(reallocarray(self->clocks, self->n_clock + 1, sizeof *self->clocks));
+        self->clocks[self->n_clock++] = (struct pli_host_clock){ 0 };
     }
-    self->offsets[host] = ahead;
+    return &self->clocks[host];
 }
 
 void pli_recording_hear(uint32_t host, const char *name, const void *data, size_t len)
@@ -67,8 +68,7 @@ void pli_recording_hear(uint32_t host, const char *name, const void *data, size_
     struct pli_observe_state *self = pli_launcher.observe;
     struct pli_unpack u = { data, (const unsigned char *)data + len, false };
     pli_trace_model_host(&self->model, host, name);
-    if (!pli_trace_model_add(&self->model, host, host < self->n_offset ? self->offsets[host] : 0,
-                             &u)) {
+    if (!pli_trace_model_add(&self->model, host, pli_recording_clock(host), &u)) {
         pli_say("host %s sent something that makes no sense about what its ranks did; profile and "
                 "timeline lack a part",
                 name);
@@ -153,6 +153,6 @@ void pli_recording_finish(const struct pli_job *job)
     }
     pli_output_flush();
     pli_trace_model_fini(&self->model);
-    free(self->offsets);
+    free(self->clocks);
     pli_trace_memory_close();
 }

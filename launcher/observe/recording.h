@@ -17,16 +17,16 @@ struct pli_observe_state {
     bool is_on;
     FILE *profile, *timeline; // NULL: not asked for, or to standard error
     struct pli_trace_model model;
-    int64_t *offsets; // by host: how far its clock is ahead
-    uint32_t n_offset;
+    struct pli_host_clock *clocks; // by host
+    uint32_t n_clock;
 };
 
 // Open the files, so that a name that cannot be written ends mpiexec before anything has started.
 void pli_recording_begin(const struct pli_job *job);
 bool pli_recording_is_on(void);
 
-// How far the clock of a host is ahead of this one's.
-void pli_recording_clock(uint32_t host, int64_t ahead);
+// The clock of a host, which is empty at first.
+struct pli_host_clock *pli_recording_clock(uint32_t host);
 // What one thread of a host recorded, as pli_trace_memory_pack packs it.
 void pli_recording_hear(uint32_t host, const char *name, const void *data, size_t len);
 // The same for all threads of this host.

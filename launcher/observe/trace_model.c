@@ -2,6 +2,8 @@
 // Takes together what hosts packed: one list of ranks with their tables and events.
 #include "launcher/observe/trace_model.h"
 
+#include "launcher/observe/host_clock.h"
+
 #include "launcher/base/pack.h"
 #include "launcher/base/say.h"
 
@@ -72,7 +74,8 @@ static void read_tables(struct pli_trace_model_rank *r, struct pli_unpack *u)
     }
 }
 
-static void read_events(struct pli_trace_model_rank *r, int64_t offset, struct pli_unpack *u)
+static void read_events(struct pli_trace_model_rank *r, const struct pli_host_clock *clock,
+                        struct pli_unpack *u)
 {
     r->n_recorded = pli_unpack_u64(u);
     uint32_t n = pli_unpack_count(u, sizeof *r->events);
@@ -83,8 +86,8 @@ static void read_events(struct pli_trace_model_rank *r, int64_t offset, struct p
         memcpy(&e, (const char *)data + i * sizeof e, sizeof e);
         if (e.kind < PLI_TRACE_N_EVENT_KIND && e.end >= e.begin &&
             e.function < pli_trace_model_n_function) {
-            e.begin -= (uint64_t)offset;
-            e.end -= (uint64_t)offset;
+            e.begin = pli_host_clock_convert(clock, e.begin);
+            e.end = pli_host_clock_convert(clock, e.end);
             r->events[r->n_event++] = e;
         }
     }
@@ -104,8 +107,8 @@ static void forget(struct pli_trace_model_rank *r)
     free(r->events);
 }
 
-bool pli_trace_model_add(struct pli_trace_model *m, uint32_t host, int64_t offset,
-                         struct pli_unpack *u)
+bool pli_trace_model_add(struct pli_trace_model *m, uint32_t host,
+                         const struct pli_host_clock *clock, struct pli_unpack *u)
 {
     m->ranks = pli_say_need(reallocarray(m->ranks, m->n_rank + 1, sizeof *m->ranks));
     struct pli_trace_model_rank *r = &m->ranks[m->n_rank++];
@@ -114,11 +117,11 @@ bool pli_trace_model_add(struct pli_trace_model *m, uint32_t host, int64_t offse
     for (size_t i = 0; i < sizeof who / sizeof who[0]; i++) {
         *who[i] = pli_unpack_u32(u);
     }
-    r->begin = pli_unpack_u64(u) - (uint64_t)offset;
-    r->end = pli_unpack_u64(u) - (uint64_t)offset;
+    r->begin = pli_host_clock_convert(clock, pli_unpack_u64(u));
+    r->end = pli_host_clock_convert(clock, pli_unpack_u64(u));
     r->is_cut = pli_unpack_u32(u) != 0;
     r->in_call = pli_unpack_u64(u);
-    r->in_call = r->in_call != 0 ? r->in_call - (uint64_t)offset : 0;
+    r->in_call = r->in_call != 0 ? pli_host_clock_convert(clock, r->in_call) : 0;
     r->in_function = pli_unpack_u32(u);
     r->ns_mpi = pli_unpack_u64(u);
     r->ns_waited = pli_unpack_u64(u);
@@ -126,7 +129,7 @@ bool pli_trace_model_add(struct pli_trace_model *m, uint32_t host, int64_t offse
         r->bins[i] = pli_unpack_u64(u);
     }
     read_tables(r, u);
-    read_events(r, offset, u);
+    read_events(r, clock, u);
     if (r->in_call != 0 && r->end > r->in_call) { // it ended inside a call
         r->ns_mpi += r->end - r->in_call;
     }

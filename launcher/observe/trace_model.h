@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct pli_host_clock;
 struct pli_unpack;
 
 enum pli_trace_model_class {
@@ -77,10 +78,9 @@ struct pli_trace_model {
     const char *program;
 };
 
-// Add what a host packed; offset: how far its clock is ahead of the head's. False: it makes no
-// sense.
-bool pli_trace_model_add(struct pli_trace_model *m, uint32_t host, int64_t offset,
-                         struct pli_unpack *u);
+// Add what a host packed; clock: how its times are to be understood. False: it makes no sense.
+bool pli_trace_model_add(struct pli_trace_model *m, uint32_t host,
+                         const struct pli_host_clock *clock, struct pli_unpack *u);
 void pli_trace_model_host(struct pli_trace_model *m, uint32_t host, const char *name);
 void pli_trace_model_note(struct pli_trace_model *m, uint64_t ns, const char *text);
 // After the last one: sort and name.

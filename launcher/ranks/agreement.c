@@ -5,6 +5,7 @@
 #include "launcher/ranks/agreement.h"
 
 #include "launcher/base/launcher.h"
+#include "launcher/base/pack.h"
 #include "boot/agree_wire.h"
 #include "ft/agree_count.h"
 #include "launcher/job/job.h"
@@ -24,20 +25,27 @@ struct pli_agreement_entry {
     struct pli_failure_agreement agreement; // last
 };
 
-static struct pli_agreement_entry *find(const struct pli_agree_word *word)
+static struct pli_agreement_entry *add(uint64_t key, uint32_t n_member, uint32_t n_first)
 {
     struct pli_agreement_state *self = pli_launcher.agreement;
-    struct pli_agreement_entry *e = self->entries;
+    struct pli_agreement_entry *e =
+        pli_say_need(calloc(1, sizeof *e + n_member * sizeof(struct pli_failure_member)));
+    e->key = key;
+    e->agreement.n_member = n_member;
+    e->agreement.n_first = n_first;
+    e->next = self->entries;
+    self->entries = e;
+    return e;
+}
+
+static struct pli_agreement_entry *find(const struct pli_agree_word *word)
+{
+    struct pli_agreement_entry *e = pli_launcher.agreement->entries;
     while (e != NULL && e->key != word->key) {
         e = e->next;
     }
     if (e == NULL && word->what != PLI_AGREE_LEAVE && word->n_member > 0) {
-        e = pli_say_need(calloc(1, sizeof *e + word->n_member * sizeof(struct pli_failure_member)));
-        e->key = word->key;
-        e->agreement.n_member = word->n_member;
-        e->agreement.n_first = word->n_first;
-        e->next = self->entries;
-        self->entries = e;
+        e = add(word->key, word->n_member, word->n_first);
     }
     bool is_good = e != NULL && e->agreement.n_member == word->n_member;
     return is_good && word->place < e->agreement.n_member ? e : NULL;
@@ -175,4 +183,44 @@ void pli_agreement_failed(struct pli_job *job)
         decide(job, e);
     }
     sweep(job);
+}
+
+void pli_agreement_save(struct pli_pack *to)
+{
+    const struct pli_agreement_entry *e = pli_launcher.agreement->entries;
+    uint32_t n = 0;
+    for (const struct pli_agreement_entry *k = e; k != NULL; k = k->next) {
+        n++;
+    }
+    pli_pack_u32(to, n);
+    for (; e != NULL; e = e->next) {
+        pli_pack_u64(to, e->key);
+        pli_pack_u32(to, e->agreement.n_member);
+        pli_pack_u32(to, e->agreement.n_first);
+        pli_pack_u32(to, e->n_listed);
+        pli_pack_u32(to, e->n_done);
+        pli_pack_u32(to, e->is_revoked);
+        pli_pack_bytes(to, e->agreement.members,
+                       e->agreement.n_member * sizeof *e->agreement.members);
+    }
+}
+
+bool pli_agreement_restore(struct pli_unpack *from)
+{
+    enum { EACH = 28 };
+    uint32_t n = pli_unpack_count(from, EACH);
+    for (uint32_t i = 0; i < n && !from->is_bad; i++) {
+        uint64_t key = pli_unpack_u64(from);
+        uint32_t n_member = pli_unpack_count(from, sizeof(struct pli_failure_member));
+        struct pli_agreement_entry *e = add(key, n_member, pli_unpack_u32(from));
+        e->n_listed = pli_unpack_u32(from);
+        e->n_done = pli_unpack_u32(from);
+        e->is_revoked = pli_unpack_u32(from) != 0;
+        size_t len = n_member * sizeof *e->agreement.members;
+        const void *members = pli_unpack_bytes(from, len);
+        if (members != NULL) {
+            memcpy(e->agreement.members, members, len);
+        }
+    }
+    return !from->is_bad;
 }

@@ -225,7 +225,7 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_COPIED) {
-        pli_launcher.ckpt_hooks->copied(t, pid, msg->code, take(&own[0]));
+        pli_launcher.ckpt_hooks->copied(t, pid, msg->code, take(&own[0]), take(&own[1]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_DRAINED) {

@@ -15,6 +15,7 @@
 #include "launcher/job/binding.h"
 #include "launcher/base/say.h"
 #include "launcher/base/output.h"
+#include "launcher/base/tty.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -204,10 +205,8 @@ static void label_of(const struct pli_job *job, const struct pli_proc_task *task
     }
     uint32_t rank = pli_task_rank(task);
     snprintf(who, sizeof who, task->n > 1 ? "%u-%u" : "%u", rank, rank + task->n - 1);
-    const char *no_color = getenv("NO_COLOR"); // an empty one does not count, as everywhere
-    bool may_color = no_color == NULL || no_color[0] == '\0';
     bool is_color = job->opt.color == PLI_WHEN_ALWAYS ||
-                    (job->opt.color == PLI_WHEN_AUTO && sink->is_tty && may_color);
+                    (job->opt.color == PLI_WHEN_AUTO && sink->is_tty && pli_tty_may_color());
     if (is_color) {
         snprintf(to, cap, "\033[3%um[%s]\033[0m ", 1 + rank % 6, who);
     } else {

@@ -30,12 +30,6 @@ static const char *name(const struct pli_job *job)
     return job->opt.on_failure == PLI_FAIL_SHRINK ? "shrink" : "respawn";
 }
 
-// What survivors on several hosts agree on is in the memory of mpiexec, which is in no image.
-static bool makes_images(const struct pli_job *job)
-{
-    return job->opt.ckpt_dir != NULL && !job->opt.is_state;
-}
-
 void pli_on_failure_check(const struct pli_job *job)
 {
     if (job->opt.is_resize_error && job->opt.elastic_max == 0) {
@@ -54,10 +48,7 @@ void pli_on_failure_check(const struct pli_job *job)
     }
     const char *why = job->opt.impi_server != NULL  ? "a job that is part of an IMPI job"
                       : has_upc || job->n_extra > 0 ? "UPC threads"
-                      : job->n_host > 0 && makes_images(job)
-                          ? "a job on several hosts that makes checkpoints of processes: use "
-                            "--checkpoint-mode=state"
-                          : NULL;
+                                                    : NULL;
     if (why == NULL && job->opt.on_failure == PLI_FAIL_RESPAWN) {
         why = job->n_app > 1 ? "a job of several programs"
               : has_scripts  ? "a process that starts several ranks"

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct {
     char *host_name, *executable_name;
@@ -22,6 +21,7 @@ int MPIR_proctable_size;
 volatile int MPIR_being_debugged, MPIR_debug_state, MPIR_i_am_starter;
 int MPIR_partial_attach_ok;
 char *MPIR_debug_abort_string;
+static uint32_t n_missing; // tasks that no host has told of yet
 
 // A debugger has a breakpoint here.
 __attribute__((noinline)) void MPIR_Breakpoint(void);
@@ -30,16 +30,28 @@ void MPIR_Breakpoint(void)
     __asm__ volatile("" ::: "memory");
 }
 
-void pli_process_table_publish(const struct pli_job *job)
+static void open_table(const struct pli_job *job)
 {
-    char host[256] = "localhost";
-    gethostname(host, sizeof host - 1);
     pli_process_table_free();
     MPIR_proctable = pli_say_need(calloc((size_t)job->n_first + 1, sizeof *MPIR_proctable));
     for (uint32_t i = 0; i < job->n_first; i++) {
-        MPIR_proctable[i].host_name = pli_say_need(strdup(host));
         MPIR_proctable[i].executable_name = pli_say_need(strdup(job->tasks[i].app->argv[0]));
-        MPIR_proctable[i].pid = (int)job->tasks[i].pid;
+    }
+    n_missing = job->n_first;
+}
+
+void pli_process_table_add(const struct pli_job *job, uint32_t task, const char *host, pid_t pid)
+{
+    if (MPIR_proctable == NULL) {
+        open_table(job);
+    }
+    if (task >= job->n_first || MPIR_proctable[task].pid != 0 || MPIR_debug_state == SPAWNED) {
+        return; // started again, or nonsense
+    }
+    MPIR_proctable[task].host_name = pli_say_need(strdup(host));
+    MPIR_proctable[task].pid = (int)pid;
+    if (--n_missing > 0) {
+        return;
     }
     MPIR_proctable_size = (int)job->n_first;
     MPIR_debug_state = SPAWNED;
@@ -50,9 +62,9 @@ void pli_process_table_publish(const struct pli_job *job)
 
 void pli_process_table_free(void)
 {
-    for (int i = 0; i < MPIR_proctable_size; i++) {
-        free(MPIR_proctable[i].host_name);
-        free(MPIR_proctable[i].executable_name);
+    for (MPIR_PROCDESC *p = MPIR_proctable; p != NULL && p->executable_name != NULL; p++) {
+        free(p->host_name);
+        free(p->executable_name);
     }
     free(MPIR_proctable);
     MPIR_proctable = NULL;

@@ -3,20 +3,22 @@
 //
 // Direct children die with mpiexec by their parent-death signal, and ranks by their control socket.
 // What remains are helpers started by wrapper scripts: these are in a task's process group, or at
-// least carry the job's cookie in the environment they were started with.
+// least carry the job's cookie in the environment they were started with. The cookie names the
+// launcher too, because after a daemon was killed its host may join again before this has ended.
 #include "launcher/ranks/watchdog.h"
 
 #include "base/glibc.h"
+#include "base/process_stat.h"
 #include "launcher/base/launcher.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/job/environment.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,36 +32,48 @@
 
 enum { MAX_ROUND = 500, ROUND_MS = 4, N_SWEEP = 4, SWEEP_MS = 20 };
 
-// Whether the environment of a process has this variable.
-static bool carries(int dir, const char *pid, const char *cookie)
+// Whether the launcher that the rest of a cookie names, "job.number.start", is not the one of `mine`
+// and lives.
+static bool is_of_another(const char *rest, const char *mine)
 {
-    char path[64], buf[65536];
-    snprintf(path, sizeof path, "%s/environ", pid);
-    size_t len = strlen(cookie) + 1, kept = 0; // with the zero at its end
-    int fd = len < sizeof buf / 2 ? openat(dir, path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0) {
+    uint32_t pid = 0;
+    uint64_t start = 0;
+    return strcmp(rest, mine) != 0 &&
+           sscanf(rest, "%*16[0-9a-f].%" SCNx32 ".%" SCNx64, &pid, &start) == 2 &&
+           pli_process_stat(pid, PLI_PROCESS_STAT_START) == (int64_t)start;
+}
+
+// Whether a process is of the job and not of another launcher of the job on this host: one that
+// joined again after its daemon was killed, or a pretended host.
+static bool is_ours(pid_t pid, const char *cookie)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f == NULL) {
         return false;
     }
+    size_t name = strcspn(cookie, "=") + 1, to_job = strcspn(cookie, "."), cap = 0;
+    char *variable = NULL;
     bool is_found = false;
-    for (ssize_t n; !is_found && (n = read(fd, buf + kept, sizeof buf - kept)) > 0;) {
-        size_t have = kept + (size_t)n;
-        is_found = memmem(buf, have, cookie, len) != NULL;
-        kept = have < len ? have : len - 1; // it may lie across two reads
-        memmove(buf, buf + have - kept, kept);
+    while (!is_found && getdelim(&variable, &cap, '\0', f) > 0) {
+        is_found = strncmp(variable, cookie, to_job) == 0;
     }
-    close(fd);
+    is_found = is_found && !is_of_another(variable + name, cookie + name);
+    free(variable);
+    fclose(f);
     return is_found;
 }
 
-static bool kill_if_of_job(int dir, const char *name, const char *cookie)
+static bool kill_if_of_job(pid_t pid, const char *cookie)
 {
     // The descriptor is opened first: then it is the same process that is looked at and killed.
-    int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)atoi(name), 0);
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0) {
         return false;
     }
     bool is_hit =
-        carries(dir, name, cookie) && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
+        is_ours(pid, cookie) && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
     close(pidfd);
     return is_hit;
 }
@@ -71,11 +85,10 @@ static int sweep_once(const char *cookie)
     if (proc == NULL) {
         return 0;
     }
-    char me[16];
-    snprintf(me, sizeof me, "%d", (int)getpid());
     for (struct dirent *d; (d = readdir(proc)) != NULL;) {
-        if (isdigit((unsigned char)d->d_name[0]) && strcmp(d->d_name, me) != 0) {
-            n += kill_if_of_job(dirfd(proc), d->d_name, cookie);
+        pid_t pid = (pid_t)atoi(d->d_name); // 0: not a process
+        if (pid > 0 && pid != getpid()) {
+            n += kill_if_of_job(pid, cookie);
         }
     }
     closedir(proc);

@@ -5,6 +5,7 @@
 #include "boot/jobtab.h"
 
 #include "base/clock.h"
+#include "base/process_stat.h"
 #include "boot/node.h"
 #include "boot/node_lock.h"
 
@@ -19,26 +20,10 @@ static struct pli_jobtab_table *table_of(const struct pli_node *node)
     return (struct pli_jobtab_table *)(node->base + node->header->jobtab);
 }
 
-// When a process was started, in the kernel's ticks; 0: there is none of this number.
+// When a process was started, in the kernel's ticks and one more; 0: there is none of this number.
 static uint64_t born(uint32_t pid)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    FILE *f = fopen(path, "re");
-    size_t n = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
-    if (f != NULL) {
-        fclose(f);
-    }
-    text[n] = '\0';
-    char *at = strrchr(text, ')'); // the name may hold anything
-    unsigned long long ticks = 0;
-    if (at == NULL || sscanf(at + 2,
-                             "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                             "%*d %*d %llu",
-                             &ticks) != 1) {
-        return 0;
-    }
-    return ticks + 1;
+    return (uint64_t)(pli_process_stat(pid, PLI_PROCESS_STAT_START) + 1);
 }
 
 uint32_t pli_jobtab_find_job(const struct pli_node *node, uint64_t job, struct pli_jobtab_job *out)

@@ -18,6 +18,7 @@
 #include "ckpt/freeze_wire.h"
 #include "ckpt/proc_maps.h"
 #include "ckpt/sock.h"
+#include "ckpt/thread_stop.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -37,12 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    MAX_MAP = 4096,
-    MAX_THREAD = 4096,
-    STOP_TRIES = 20000, // of STOP_NS: how long threads may take to stop
-    STOP_NS = 100000
-};
+enum { MAX_MAP = 4096 };
 
 struct map {
     char *at;
@@ -57,24 +53,13 @@ static struct {
     ino_t ino;
     void (*on_move)(bool is_leaving);
     bool (*on_ask)(void);
-    uint32_t round;         // the last round that this process was frozen for
-    _Atomic int leader;     // thread that freezes the process, 0: none
-    _Atomic int stop_round; // the round for which the other threads are stopped (futex), 0: none
-    _Atomic int n_stopped;  // number of stopped threads
-    _Atomic pid_t stopped[MAX_THREAD];
-    pid_t signalled[MAX_THREAD];
-    int n_signalled;
+    uint32_t round; // the last round that this process was frozen for
     struct map maps[MAX_MAP];
     int n_map;
     bool has_net; // whether the job has a network; read while the node memory is mapped
     // an address in the node memory while its mappings are searched, otherwise 0
     uintptr_t node_addr;
 } p;
-
-static pid_t own_tid(void)
-{
-    return (pid_t)syscall(SYS_gettid);
-}
 
 bool pli_freeze_is_open(void)
 {
@@ -96,78 +81,9 @@ bool pli_freeze_ask(void)
     return pli_ctl_say(p.boot->control, PLI_CTL_SAVE, p.boot->row, NULL, 0);
 }
 
-static bool is_stopped(pid_t tid)
-{
-    int n = atomic_load(&p.n_stopped);
-    for (int i = 0; i < n && i < MAX_THREAD; i++) {
-        if (atomic_load(&p.stopped[i]) == tid) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Send the signal to a thread once.
-static void signal_thread(pid_t tid)
-{
-    for (int i = 0; i < p.n_signalled; i++) {
-        if (p.signalled[i] == tid) {
-            return;
-        }
-    }
-    if (p.n_signalled < MAX_THREAD) {
-        p.signalled[p.n_signalled++] = tid;
-        syscall(SYS_tgkill, getpid(), tid, PLI_FREEZE_SIGNAL);
-    }
-}
-
-// A thread that has not stopped yet. 0: all had stopped before the search began; -1: not known.
-static pid_t find_running_thread(void)
-{
-    char buf[4096];
-    pid_t found = 0, me = own_tid();
-    int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    long n = fd >= 0 ? syscall(SYS_getdents64, fd, buf, sizeof buf) : -1;
-    for (; n > 0; n = syscall(SYS_getdents64, fd, buf, sizeof buf)) {
-        for (long at = 0; at < n;) {
-            const struct dirent64 *d = (const struct dirent64 *)(buf + at);
-            pid_t tid = (pid_t)atoi(d->d_name);
-            if (tid > 0 && tid != me && !is_stopped(tid)) {
-                signal_thread(tid);
-                found = tid;
-            }
-            at += d->d_reclen;
-        }
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return n < 0 ? -1 : found;
-}
-
-// Stop all other threads. Returns 0, or a thread that does not stop.
-static pid_t stop_others(void)
-{
-    pid_t tid = find_running_thread();
-    for (int i = 0; tid != 0 && i < STOP_TRIES; i++) {
-        nanosleep(&(struct timespec){ .tv_nsec = STOP_NS }, NULL);
-        tid = find_running_thread();
-    }
-    return tid;
-}
-
 static void release_others(void)
 {
-    p.n_signalled = 0;
-    for (int i = 0; i < MAX_THREAD && i < atomic_load(&p.n_stopped); i++) {
-        atomic_store(&p.stopped[i], 0);
-    }
-    atomic_store(&p.n_stopped, 0);
-    // Before the others wake: the first of them that leaves the handler may get the signal of the
-    // next round, and must find that there is no leader.
-    atomic_store(&p.leader, 0);
-    atomic_store(&p.stop_round, 0);
-    pli_futex_wake(&p.stop_round, INT_MAX, true);
+    pli_thread_stop_release();
     pli_fault_hold("freeze_released", p.boot->index);
 }
 
@@ -288,15 +204,16 @@ static int detach_from_job(void)
     pli_fault("freeze_told", p.boot->index);
     close(resume_pipe[1]);
     p.has_net = has_net();
-    bool is_copied = atomic_load(&p.boot->node.header->freeze_copy) != 0 && !p.has_net;
+    bool is_copied = atomic_load(&p.boot->node.header->freeze_copy) != 0;
     if (!is_told || (p.has_net && !drain(resume_pipe[0]))) {
         close(resume_pipe[0]);
         return -1;
     }
     unmap();
     pli_ctl_unguard(p.boot->control);
-    int copy_fd = is_copied && pli_freeze_copy_is_possible(p.boot, resume_pipe[0])
-                      ? pli_freeze_copy_make(p.boot, resume_pipe[0])
+    struct pli_thread_stopped others = pli_thread_stop_list();
+    int copy_fd = is_copied && pli_freeze_copy_is_possible(p.boot, resume_pipe[0], others)
+                      ? pli_freeze_copy_make(p.boot, resume_pipe[0], others)
                       : -1;
     if (copy_fd >= 0) {
         return copy_fd;
@@ -363,6 +280,7 @@ static void resume(int resume_fd)
     read_word(resume_fd, &w);
     close(resume_fd);
     pli_fault("freeze_called", p.boot->index);
+    pli_fault_hold("freeze_called", p.boot->index);
     int s = connect_to_launcher(&w, p.boot->row);
     if (s < 0) {
         end_process("the launcher cannot be reached");
@@ -461,7 +379,7 @@ static bool may_freeze(void)
         report(EAGAIN, held, -1);
         return false;
     }
-    pid_t tid = stop_others();
+    pid_t tid = pli_thread_stop_others((int)p.round);
     if (tid == 0 && !can_be_dumped()) { // a thread has made a lane
         report(EAGAIN, "it has not left UCX", -1);
     } else if (pli_freeze_is_held()) {
@@ -487,12 +405,11 @@ static void freeze_process(void)
 {
     uint32_t round = (uint32_t)atomic_load(&p.boot->node.header->freeze);
     if (round == 0 || round == p.round) { // cancelled, or the signal is not from the launcher
-        atomic_store(&p.leader, 0);
+        pli_thread_stop_resign();
         return;
     }
     p.round = round;
     pli_fault("freeze_signal", p.boot->index);
-    atomic_store(&p.stop_round, (int)round);
     if (may_freeze()) {
         int resume_fd = detach_from_job();
         if (resume_fd >= 0) {
@@ -502,28 +419,16 @@ static void freeze_process(void)
     release_others();
 }
 
-static void stop_thread(void)
-{
-    int round = atomic_load(&p.stop_round);
-    int i = round != 0 ? atomic_fetch_add(&p.n_stopped, 1) : MAX_THREAD;
-    if (i < MAX_THREAD) {
-        atomic_store(&p.stopped[i], own_tid());
-        while (atomic_load(&p.stop_round) == round) {
-            pli_futex_wait(&p.stop_round, round, true, 0);
-        }
-    }
-}
-
 static void handler(int sig, siginfo_t *info, void *context)
 {
     (void)sig;
     (void)info;
     (void)context;
-    int saved = errno, nobody = 0;
-    if (atomic_compare_exchange_strong(&p.leader, &nobody, own_tid())) {
+    int saved = errno;
+    if (pli_thread_stop_lead()) {
         freeze_process();
     } else {
-        stop_thread();
+        pli_thread_stop_wait();
     }
     errno = saved;
 }

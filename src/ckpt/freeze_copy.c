@@ -7,15 +7,20 @@
 #include "boot/ctl.h"
 #include "ckpt/freeze_wire.h"
 #include "ckpt/proc_maps.h"
+#include "ckpt/thread_copy.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -92,6 +97,54 @@ static bool is_standard_pipe(const struct stat *st)
     return false;
 }
 
+// What the kernel makes without a file, that a copy makes anew.
+enum anon { ANON_NONE, ANON_EPOLL, ANON_EVENT };
+static enum anon anon_of(int fd)
+{
+    char path[64], link[64];
+    fd_path("/proc/self/fd/", fd, path);
+    ssize_t n = readlink(path, link, sizeof link - 1);
+    link[n > 0 ? n : 0] = '\0';
+    return strcmp(link, "anon_inode:[eventpoll]") == 0 ? ANON_EPOLL
+           : strcmp(link, "anon_inode:[eventfd]") == 0 ? ANON_EVENT
+                                                       : ANON_NONE;
+}
+
+// The regular files of the process. Others may write to them while the copy is dumped, so how long
+// they are is noted; descriptors that share a place in a file do so in the copy.
+enum { MAX_FILE = 256 };
+static struct {
+    int fd, first; // the first descriptor of those that share a place
+    dev_t dev;
+    ino_t ino;
+    int64_t size;
+} files[MAX_FILE];
+static uint32_t n_file;
+
+static bool note_file(int fd, const struct stat *st)
+{
+    if (n_file == MAX_FILE) {
+        return false;
+    }
+    int first = fd;
+    for (uint32_t i = 0; i < n_file && first == fd; i++) {
+        if (files[i].dev == st->st_dev && files[i].ino == st->st_ino) {
+            long me = syscall(SYS_getpid);
+            long other = syscall(SYS_kcmp, me, me, KCMP_FILE, fd, files[i].fd);
+            if (other < 0) {
+                return false; // not known
+            }
+            first = other == 0 ? files[i].first : first;
+        }
+    }
+    files[n_file].fd = fd;
+    files[n_file].first = first;
+    files[n_file].dev = st->st_dev;
+    files[n_file].ino = st->st_ino;
+    files[n_file++].size = (int64_t)st->st_size;
+    return true;
+}
+
 // own: the descriptors that a copy gives up or has of its own, and -1.
 static bool may_copy_fd(int fd, const int *own)
 {
@@ -106,33 +159,107 @@ static bool may_copy_fd(int fd, const int *own)
         return false;
     }
     if (S_ISREG(st.st_mode)) {
-        return (flags & O_ACCMODE) == O_RDONLY && st.st_nlink > 0 && !has_lock(fd);
+        return st.st_nlink > 0 && !has_lock(fd) && note_file(fd, &st);
     }
     // A pipe of the process itself has an end to read from, too.
-    return S_ISCHR(st.st_mode) ||
+    return S_ISCHR(st.st_mode) || anon_of(fd) != ANON_NONE ||
            (S_ISFIFO(st.st_mode) && ((flags & O_ACCMODE) == O_WRONLY || is_standard_pipe(&st)));
 }
 
-// The descriptors of a copy share the places in files with those of the process, so it opens them
-// anew.
-static bool reopen_fd(int fd, const int *own)
+// Put a descriptor in the place of another one.
+static bool replace_fd(int again, int fd)
 {
-    char path[64];
-    struct stat st;
-    (void)own;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        return true;
-    }
-    int flags = fcntl(fd, F_GETFL), mode = fcntl(fd, F_GETFD);
-    off_t at = lseek(fd, 0, SEEK_CUR);
-    fd_path("/proc/self/fd/", fd, path);
-    int again = open(path, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
-    bool is_good = again >= 0 && lseek(again, at, SEEK_SET) == at &&
-                   dup3(again, fd, (mode & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) == fd;
+    int mode = fcntl(fd, F_GETFD);
+    bool is_good = again >= 0 && dup3(again, fd, (mode & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) == fd;
     if (again >= 0) {
         close(again);
     }
     return is_good;
+}
+
+// The descriptors of a copy share the counts of events with those of the process, so it makes
+// others.
+static bool reopen_event(int fd, const int *own)
+{
+    static const char count[] = "\neventfd-count:", many[] = "\neventfd-semaphore: 1";
+    char path[64], text[WORD];
+    (void)own;
+    if (anon_of(fd) != ANON_EVENT) {
+        return true;
+    }
+    fd_path("/proc/self/fdinfo/", fd, path);
+    const char *at = read_start(path, text, sizeof text) > 0 ? strstr(text, count) : NULL;
+    uint64_t n = at != NULL ? strtoull(at + sizeof count - 1, NULL, 16) : UINT64_MAX;
+    int flags = (fcntl(fd, F_GETFL) & O_NONBLOCK) | (strstr(text, many) ? EFD_SEMAPHORE : 0);
+    return n <= UINT32_MAX && replace_fd(eventfd((unsigned)n, flags), fd);
+}
+
+// They share the places in files, too.
+static bool reopen_file(int fd)
+{
+    char path[64];
+    int flags = fcntl(fd, F_GETFL);
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    fd_path("/proc/self/fd/", fd, path);
+    int again = open(path, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOCTTY | O_CLOEXEC);
+    return again >= 0 && lseek(again, at, SEEK_SET) == at && replace_fd(again, fd);
+}
+
+static bool reopen_files(void)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < n_file && is_good; i++) {
+        is_good = files[i].first == files[i].fd
+                      ? reopen_file(files[i].fd)
+                      : replace_fd(fcntl(files[i].first, F_DUPFD_CLOEXEC, 0), files[i].fd);
+    }
+    return is_good;
+}
+
+// Watch in one epoll what another one watches, which says so in lines such as
+// "tfd:        8 events:       19 data:     7f0012345678  pos:0 ino:...".
+static bool copy_watches(int to, int info)
+{
+    char buf[WORD];
+    size_t have = 0;
+    bool is_good = true;
+    for (ssize_t n; is_good && (n = read(info, buf + have, sizeof buf - 1 - have)) > 0;) {
+        have += (size_t)n;
+        buf[have] = '\0';
+        char *line = buf;
+        for (char *end; is_good && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            char *s;
+            *end = '\0';
+            if (strncmp(line, "tfd:", 4) != 0) {
+                continue;
+            }
+            int fd = (int)strtol(line + 4, &s, 10);
+            s = strchr(s, ':');
+            struct epoll_event e = { .events = s != NULL ? (uint32_t)strtoul(s + 1, &s, 16) : 0 };
+            s = s != NULL ? strchr(s, ':') : NULL;
+            e.data.u64 = s != NULL ? strtoull(s + 1, NULL, 16) : 0;
+            is_good = s != NULL && epoll_ctl(to, EPOLL_CTL_ADD, fd, &e) == 0;
+        }
+        have -= (size_t)(line - buf);
+        memmove(buf, line, have);
+    }
+    return is_good;
+}
+
+static bool reopen_epoll(int fd, const int *own)
+{
+    char path[64];
+    (void)own;
+    if (anon_of(fd) != ANON_EPOLL) {
+        return true;
+    }
+    fd_path("/proc/self/fdinfo/", fd, path);
+    int to = epoll_create1(EPOLL_CLOEXEC), info = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_good = to >= 0 && info >= 0 && copy_watches(to, info);
+    if (info >= 0) {
+        close(info);
+    }
+    return is_good ? replace_fd(to, fd) : false;
 }
 
 // What is looked for in the list of mappings.
@@ -183,20 +310,30 @@ static bool has_uncopied(void)
     return at == NULL || atol(at + sizeof locked - 1) != 0;
 }
 
-static bool has_threads(void)
+// Whether all threads can be made anew, and the first of them, which the copy of this one will be,
+// is this one.
+static bool may_copy_threads(struct pli_thread_stopped others)
 {
     struct stat st;
     enum { OWN_LINKS = 2 }; // of the folder; each thread adds one
-    return stat("/proc/self/task", &st) != 0 || st.st_nlink != OWN_LINKS + 1;
+    bool is_good = stat("/proc/self/task", &st) == 0 &&
+                   st.st_nlink == (nlink_t)(OWN_LINKS + 1 + others.n) &&
+                   syscall(SYS_gettid) == syscall(SYS_getpid);
+    for (int i = 0; i < others.n && is_good; i++) {
+        is_good = others.all[i]->is_complete;
+    }
+    return is_good;
 }
 
 static uint64_t map_sum; // of the process, which a copy compares with its own
 
-bool pli_freeze_copy_is_possible(const struct pli_boot *boot, int resume_fd)
+bool pli_freeze_copy_is_possible(const struct pli_boot *boot, int resume_fd,
+                                 struct pli_thread_stopped others)
 {
     const int own[] = { boot->control, resume_fd, -1 };
     struct seen s = { 0, false };
-    bool is_possible = !has_threads() && !has_uncopied() && each_fd(may_copy_fd, own) &&
+    n_file = 0;
+    bool is_possible = may_copy_threads(others) && !has_uncopied() && each_fd(may_copy_fd, own) &&
                        pli_proc_maps_each(see_map, &s) && !s.has_shared;
     map_sum = s.sum;
     return is_possible;
@@ -227,11 +364,37 @@ static bool complete(const struct thread *t)
 {
     struct seen s = { 0, false };
     setpgid(0, 0); // as the process has
-    return set_thread(t) && pli_proc_maps_each(see_map, &s) && s.sum == map_sum &&
-           each_fd(reopen_fd, NULL);
+    return set_thread(t) && pli_proc_maps_each(see_map, &s) && s.sum == map_sum && reopen_files() &&
+           each_fd(reopen_event, NULL) &&
+           each_fd(reopen_epoll, NULL); // that comes last: it watches others
 }
 
-int pli_freeze_copy_make(const struct pli_boot *boot, int resume_fd)
+static bool put(int to, const void *data, size_t len)
+{
+    return write(to, data, len) == (ssize_t)len;
+}
+
+// In the copy: make the other threads, and a file that says which is which, and how long files are.
+static bool copy_threads(struct pli_thread_stopped others, int *file_out)
+{
+    const struct pli_freeze_copied head = { (uint32_t)others.n, n_file };
+    *file_out = (int)syscall(SYS_memfd_create, "copied", MFD_CLOEXEC);
+    bool is_good = *file_out >= 0 && put(*file_out, &head, sizeof head);
+    for (int i = 0; i < others.n && is_good; i++) {
+        pid_t tid = 0;
+        is_good = pli_thread_copy_make(others.all[i], false, &tid);
+        const struct pli_freeze_thread pair = { tid, others.all[i]->tid };
+        is_good = is_good && put(*file_out, &pair, sizeof pair);
+    }
+    for (uint32_t i = 0; i < n_file && is_good; i++) {
+        const struct pli_freeze_file f = { files[i].fd, 0, files[i].size };
+        is_good = put(*file_out, &f, sizeof f);
+    }
+    return is_good;
+}
+
+int pli_freeze_copy_make(const struct pli_boot *boot, int resume_fd,
+                         struct pli_thread_stopped others)
 {
     int own_pipe[2];
     struct thread thread;
@@ -243,12 +406,16 @@ int pli_freeze_copy_make(const struct pli_boot *boot, int resume_fd)
     long pid = syscall(SYS_clone, (unsigned long)(CLONE_PARENT | SIGCHLD), 0, 0, 0, 0);
     if (pid == 0) {
         struct pli_ctl_msg msg = { .kind = PLI_CTL_COPIED, .row = boot->row };
+        int fds[2] = { own_pipe[1], -1 };
         close(resume_fd);
-        bool is_good = complete(&thread);
+        bool is_good = complete(&thread) && copy_threads(others, &fds[1]);
         msg.code = is_good ? (int)syscall(SYS_getpid) : 0;
-        bool is_told = pli_ctl_send(boot->control, &msg, &own_pipe[1], is_good ? 1 : 0);
+        bool is_told = pli_ctl_send(boot->control, &msg, fds, is_good ? 2 : 0);
         if (!is_good || !is_told) {
             kill((pid_t)syscall(SYS_getpid), SIGKILL);
+        }
+        if (fds[1] >= 0) {
+            close(fds[1]);
         }
         close(boot->control);
         close(own_pipe[1]);

@@ -24,12 +24,14 @@ void pli_scatter_linear(struct pli_sched *s, const struct pli_coll_args *a); // 
 void pli_scatter_binomial(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_allgather_ring(struct pli_sched *s, const struct pli_coll_args *a);   // and allgatherv
 void pli_allgather_linear(struct pli_sched *s, const struct pli_coll_args *a); // and allgatherv
+void pli_allgather_turns(struct pli_sched *s, const struct pli_coll_args *a);  // and allgatherv
 void pli_allgather_bruck(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_alltoall_linear(struct pli_sched *s, const struct pli_coll_args *a);   // and v, w
 void pli_alltoall_pairwise(struct pli_sched *s, const struct pli_coll_args *a); // and v, w
 void pli_alltoall_bruck(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_reduce_binomial(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_allreduce_doubling(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_allreduce_halving(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_allreduce_ring(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_allreduce_tree(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_reduce_scatter_ring(struct pli_sched *s, const struct pli_coll_args *a); // and block

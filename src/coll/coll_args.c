@@ -93,15 +93,18 @@ static enum pli_err check_blocks(const struct pli_blocks *b, enum pli_coll_layou
     return is_bad_buffer(b->buf, b->count, b->type) ? bad_buffer(w->buf, b->buf) : PLI_OK;
 }
 
-static enum pli_err check_alias(const struct pli_coll_args *a)
+static enum pli_err bad_alias(void)
 {
-    if (a->send.buf != a->recv.buf || a->send.buf == NULL || a->is_in_place ||
-        a->send.type == NULL || a->recv.type == NULL || a->send.counts.data != NULL ||
-        a->send.count * a->send.type->size == 0 || a->recv.type->size == 0) {
-        return PLI_OK;
-    }
     return pli_fail(PLI_ERR_BUFFER, "sendbuf and recvbuf are the same memory; MPI_IN_PLACE as "
                                     "sendbuf says that this is meant");
+}
+
+// Whether blocks that begin at the same place overlap: layouts with holes may fit into each other.
+static bool is_alias(struct pli_block x, struct pli_block y)
+{
+    return x.buf == y.buf && x.buf != NULL && x.count * x.type->size > 0 &&
+           y.count * y.type->size > 0 &&
+           (x.type == y.type || (x.type->is_dense && y.type->is_dense));
 }
 
 // Gather and scatter: many blocks at the root, one at the others.
@@ -124,8 +127,8 @@ static enum pli_err check_rooted(struct pli_coll_args *a, bool is_gather)
     }
     if (err == PLI_OK && (!is_root || !c->is_inter) && !a->is_in_place) {
         err = check_blocks(one, PLI_COLL_ONE, 1, one_words_);
-        if (err == PLI_OK && is_root && is_gather) {
-            err = check_alias(a);
+        if (err == PLI_OK && is_root && is_alias(pli_blocks_one(one), pli_blocks_at(many, c->rank))) {
+            err = bad_alias();
         }
     }
     return err;
@@ -140,7 +143,19 @@ static enum pli_err check_all(struct pli_coll_args *a)
     if (err == PLI_OK && !a->is_in_place) {
         err = check_blocks(&a->send, k->send, c->n_peer, &send_words);
     }
-    return err == PLI_OK ? check_alias(a) : err;
+    if (err != PLI_OK || a->is_in_place || c->is_inter) {
+        return err;
+    }
+    bool is_gather = a->kind == PLI_COLL_ALLGATHER || a->kind == PLI_COLL_ALLGATHERV;
+    const int places[2] = { 0, c->rank };
+    for (int i = 0; i < 2; i++) {
+        struct pli_block mine =
+            is_gather ? pli_blocks_one(&a->send) : pli_blocks_at(&a->send, places[i]);
+        if (is_alias(mine, pli_blocks_at(&a->recv, places[i]))) {
+            return bad_alias();
+        }
+    }
+    return PLI_OK;
 }
 
 static enum pli_err check_neighbors(struct pli_coll_args *a)
@@ -208,8 +223,7 @@ static enum pli_err check_reduction(struct pli_coll_args *a)
         return bad_buffer("sendbuf", a->send.buf);
     } else if (is_root && has_data && a->send.buf == a->recv.buf && a->send.buf != NULL &&
                !c->is_inter && a->recv.type->size > 0) {
-        a->send = a->recv;
-        return check_alias(a);
+        return bad_alias();
     }
     return PLI_OK;
 }

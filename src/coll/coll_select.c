@@ -37,12 +37,13 @@ enum need {
     CROWDED = 4096, // and there is not
     SLICES = 256,   // a window has room for an element of every rank
     APART = 2048,   // not in place
+    ONE_HOST = 8192, // all members on one host
     STAYS = 1024,   // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
 // So many ranks on one host are endpoints of few processes: the least messages in all count, and
 // not the fewest steps of each.
-enum { KIB = 1024, N_ROW = 12, MANY_RANKS = PLI_SCHED_MANY_RANKS };
+enum { KIB = 1024, N_ROW = 14, MANY_RANKS = PLI_SCHED_MANY_RANKS };
 
 // clang-format off
 static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
@@ -108,10 +109,14 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .direct = pli_allgather_board, .needs = BOARD | WINDOW },
         { "nodes", "messages between hosts, windows inside",
           .direct = pli_allgather_board_hosts, .needs = HOSTS | HERE | WINDOW | EVEN },
-        { "linear", "every rank to every rank", .build = pli_allgather_linear, .max_rank = 8 },
+        { "linear", "every rank to every rank",
+          .build = pli_allgather_linear, .max_bytes = 32 * KIB, .max_rank = 8 },
         { "bruck", "rounds, known blocks double",
           .build = pli_allgather_bruck, .max_bytes = 4 * KIB },
-        { "linear", "as above, for more ranks", .build = pli_allgather_linear, .max_rank = 16 },
+        { "linear", "as above, for more ranks",
+          .build = pli_allgather_linear, .max_bytes = 32 * KIB, .max_rank = 16 },
+        { "turns", "every rank to every rank, received in turn",
+          .build = pli_allgather_turns, .needs = ONE_HOST, .max_bytes = 512 * KIB, .max_rank = 64 },
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLGATHERV] = {
@@ -123,9 +128,11 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .min_bytes = 64 * KIB },
         { "windows", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | CORES | WINDOW },
-        { "linear", "every rank to every rank", .build = pli_allgather_linear, .max_rank = 8 },
-        { "linear", "as above, for more ranks",
-          .build = pli_allgather_linear, .max_bytes = 64 * KIB, .max_rank = 32 },
+        { "linear", "every rank to every rank",
+          .build = pli_allgather_linear, .max_bytes = 256 * KIB, .max_rank = 32 },
+        { "turns", "every rank to every rank, received in turn",
+          .build = pli_allgather_turns, .needs = ONE_HOST,
+          .max_bytes = 4096 * KIB, .max_rank = 64 },
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLTOALL] = {
@@ -182,7 +189,11 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "tree", "reduce to rank 0, then broadcast",
           .build = pli_allreduce_tree, .min_rank = MANY_RANKS },
         { "doubling", "pairs exchange, at doubling distance",
-          .build = pli_allreduce_doubling, .max_bytes = 32 * KIB },
+          .build = pli_allreduce_doubling, .max_bytes = 32 * KIB, .max_rank = 2 },
+        { "doubling", "as above, for more ranks",
+          .build = pli_allreduce_doubling, .max_bytes = 16 * KIB },
+        { "halving", "pairs exchange halves, and return them combined",
+          .build = pli_allreduce_halving, .needs = COMMUTES, .max_bytes = 4096 * KIB },
         { "ring", "pieces go around twice", .build = pli_allreduce_ring, .needs = COMMUTES },
         { "tree", "as above, for fewer ranks", .build = pli_allreduce_tree, .needs = FORCED },
         { "doubling", "as above, for operations with an order", .build = pli_allreduce_doubling },
@@ -363,6 +374,9 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
                    ? pli_board_hosts_ready(a, r->needs & WINDOW ? pli_board_window_need(a) : 0)
                    : PLI_AGAIN;
     }
+    if (r->needs & ONE_HOST && pli_comm_state_hosts(a->comm)->n_host > 1) {
+        return PLI_AGAIN;
+    }
     if ((r->needs & BOARD) == 0) {
         return PLI_OK;
     }
@@ -417,6 +431,7 @@ static const char *why_not(const struct pli_coll_algo *r, const struct pli_coll_
                ? "an element of every rank does not fit a window"
            : h != NULL && (h->n_host <= 1 || h->n_host == a->n)
                ? "only where several hosts have several ranks"
+           : r->needs & ONE_HOST                                 ? "only on one host"
            : r->needs & CORES && pli_lane_is_oversubscribed()    ? "only with a core for each rank"
            : r->needs & CROWDED && !pli_lane_is_oversubscribed() ? "only with more ranks than cores"
            : r->needs & BOARD
@@ -546,6 +561,9 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
     }
     if (r->needs & COMMUTES) {
         fprintf(to, ", commutative operation");
+    }
+    if (r->needs & ONE_HOST) {
+        fprintf(to, ", on one host");
     }
     if (r->needs & HOSTS) {
         fprintf(to, ", several hosts%s%s", r->needs & EVEN ? " of the same number of ranks" : "",

@@ -3,6 +3,7 @@
 #include "coll/sched.h"
 
 #include "coll/sched_mem.h"
+#include "coll/scratch.h"
 #include "coll/sched_priv.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
@@ -77,8 +78,12 @@ void pli_sched_destroy(struct pli_sched *s)
         }
     }
     while (s->scratch_list != NULL) {
-        struct scratch *next = s->scratch_list->next;
-        give(s, s->scratch_list);
+        struct pli_scratch *next = s->scratch_list->next;
+        if (s->is_lean) {
+            pli_sched_mem_give(s->scratch_list);
+        } else {
+            pli_scratch_give(s->scratch_list);
+        }
         s->scratch_list = next;
     }
     if (s->is_lean || s->steps != s->few_steps) {
@@ -287,21 +292,20 @@ void pli_sched_fence(struct pli_sched *s)
 
 void *pli_sched_bytes(struct pli_sched *s, size_t size)
 {
-    const size_t align = _Alignof(struct scratch); // more than malloc gives
+    const size_t align = _Alignof(struct pli_scratch); // more than malloc gives
     size_t skip = -(uintptr_t)(s->room + s->n_inline) % align;
     size_t left = INLINE_ROOM - s->n_inline;
     if (skip <= left && size <= left - skip) {
         s->n_inline += skip + size;
         return s->room + s->n_inline - size;
     }
-    void *mem = s->is_lean ? pli_sched_mem_take(sizeof(struct scratch) + size, align) : NULL;
-    if (mem == NULL &&
-        (s->is_lean || posix_memalign(&mem, align, sizeof(struct scratch) + size) != 0)) {
+    struct pli_scratch *scratch =
+        s->is_lean ? pli_sched_mem_take(sizeof *scratch + size, align) : pli_scratch_take(size);
+    if (scratch == NULL) {
         static _Alignas(64) unsigned char nowhere[64]; // a builder may write a few words here
         pli_sched_no_memory(s);
         return nowhere; // else only pointed to: a schedule that lacks memory never runs
     }
-    struct scratch *scratch = mem;
     scratch->next = s->scratch_list;
     s->scratch_list = scratch;
     return scratch->data;

@@ -31,11 +31,6 @@ struct child {
 };
 
 // Memory handed out by pli_sched_bytes.
-struct scratch {
-    struct scratch *next;
-    _Alignas(64) unsigned char data[];
-};
-
 struct pli_sched {
     struct pli_task task; // in the lane's list when a wait is over
     enum pli_coll_kind kind;
@@ -56,7 +51,7 @@ struct pli_sched {
     struct child *children;
     int n_child;      // since the last fence: behind it they are used again
     int n_child_most; // at a time
-    struct scratch *scratch_list;
+    struct pli_scratch *scratch_list;
     enum pli_err build_err;
     // Running, by one thread at a time. The request completes at the end.
     struct pli_request *req;

@@ -93,10 +93,12 @@ enum pli_err pli_fork_child_may(void)
                         "was not started by Pliant MPI's mpiexec, which alone can add ranks; "
                         "mpiexec -n 1 PROGRAM is enough");
     }
-    if (n > 1) {
+    if (n > 1 && pli_process_has_threads()) {
         return pli_fail(PLI_ERR_OTHER,
-                        "has %lu threads, and a clone would have one; end the others before "
-                        "(OpenMP: omp_pause_resource_all)",
+                        "has %lu threads, of which several may be in a call of MPI "
+                        "(MPI_THREAD_MULTIPLE), and one that is cannot be cloned; end the others "
+                        "before (OpenMP: omp_pause_resource_all), or start MPI with "
+                        "MPI_THREAD_SERIALIZED",
                         n);
     }
     if (boot->gateway != NULL) {

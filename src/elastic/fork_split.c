@@ -2,45 +2,24 @@
 // fork(2) of a rank, which copies the page tables and no more. An intermediate process (vfork),
 // which shares this memory and so costs nothing, forks and ends: the launcher, a subreaper, then
 // becomes the parent of the new process, so a program that waits for children of its own never sees
-// it.
+// it. Where there are other threads they are stopped meanwhile, and made anew in the new process.
 #include "elastic/fork_split.h"
+
+#include "base/rseq.h"
+#include "ckpt/thread_copy.h"
+#include "ckpt/thread_stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__has_include)
-#if __has_include(<sys/rseq.h>)
-#include <sys/rseq.h>
-#define HAS_RSEQ 1
-#endif
-#endif
-#ifndef HAS_RSEQ
-#define HAS_RSEQ 0
-#endif
-
 static sigset_t user_mask; // to restore; all signals are blocked during the fork
-
-#if HAS_RSEQ
-// The kernel drops the rseq area of a process that shares its memory (vfork). Without it
-// sched_getcpu would always return the same core.
-static void register_rseq(void)
-{
-    if (__rseq_size > 0) {
-        enum { LEN = 32 };
-        syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, LEN, 0, RSEQ_SIG);
-    }
-}
-#else
-static void register_rseq(void)
-{
-}
-#endif
 
 void pli_fork_split_notify(int parent_pipe)
 {
@@ -83,14 +62,63 @@ static bool set_next_pid(uint32_t pid)
     return is_set;
 }
 
+// The caller and, in the new process, the other threads.
+static bool has_others;
+static struct pli_thread_copy caller;
+
+static bool count_others(void)
+{
+    struct stat st;
+    enum { OWN_LINKS = 2 }; // of the folder; each thread adds one
+    return stat("/proc/self/task", &st) != 0 || st.st_nlink > OWN_LINKS + 1;
+}
+
+// fork(2) itself where threads are to live on: that of the C library gives their stacks away.
+static pid_t make_process(void)
+{
+    return has_others ? (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0) : fork();
+}
+
+// In the new process: they go on at once, as one may hold a lock of the C library.
+static void make_others(void)
+{
+    struct pli_thread_stopped others = pli_thread_stop_list();
+    pli_thread_copy_become(&caller);
+    for (int i = 0; i < others.n; i++) {
+        pid_t tid;
+        if (!pli_thread_copy_make(others.all[i], true, &tid)) {
+            _exit(1); // the parent reads the end of the pipe
+        }
+    }
+    pli_thread_stop_release();
+}
+
+// All others are stopped, and can be made anew.
+static enum pli_err stop_others(void)
+{
+    pli_thread_copy_note(&caller);
+    enum pli_err err = pli_thread_stop_all();
+    bool is_noted = caller.is_noted;
+    struct pli_thread_stopped others = pli_thread_stop_list();
+    for (int i = 0; i < others.n && err == PLI_OK; i++) {
+        is_noted = is_noted && others.all[i]->is_noted;
+    }
+    if (err == PLI_OK && !is_noted) {
+        pli_thread_stop_release();
+        err = pli_fail(PLI_ERR_UNSUPPORTED, "has threads, of which the kernel does not tell what "
+                                            "a clone needs (CONFIG_CHECKPOINT_RESTORE)");
+    }
+    return err;
+}
+
 // Fork a process with this id; try again when another process got the id. Context: the intermediate
 // process.
 static pid_t fork_with_pid(uint32_t pid)
 {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES && pid != 0 && set_next_pid(pid); i++) {
-        pid_t child = fork();
-        if (child == 0 && (uint32_t)getpid() != pid) {
+        pid_t child = make_process();
+        if (child == 0 && (uint32_t)syscall(SYS_getpid) != pid) {
             _exit(0);
         }
         if (child <= 0 || (uint32_t)child == pid) {
@@ -99,7 +127,7 @@ static pid_t fork_with_pid(uint32_t pid)
         waitpid(child, NULL, 0);
     }
     // with any id: if it is in use on the other host, the restore there fails and says so
-    return fork();
+    return make_process();
 }
 
 enum pli_err pli_fork_split(uint32_t pid, int *parent_pipe_out)
@@ -113,6 +141,15 @@ enum pli_err pli_fork_split(uint32_t pid, int *parent_pipe_out)
     fflush(NULL); // or both would print it
     sigfillset(&all_signals);
     pthread_sigmask(SIG_SETMASK, &all_signals, &user_mask);
+    has_others = count_others();
+    enum pli_err err = has_others ? stop_others() : PLI_OK;
+    if (err != PLI_OK) {
+        pthread_sigmask(SIG_SETMASK, &user_mask, NULL);
+        close(fds[0]);
+        close(fds[1]);
+        *parent_pipe_out = -1;
+        return err;
+    }
     pid_t intermediate = vfork();
     if (intermediate == 0) {
         pid_t clone = fork_with_pid(pid);
@@ -121,7 +158,10 @@ enum pli_err pli_fork_split(uint32_t pid, int *parent_pipe_out)
             _exit(0);
         }
         close(fds[0]);
-        register_rseq();
+        pli_rseq_register(); // the kernel dropped it in the intermediate process
+        if (has_others) {
+            make_others();
+        }
         *parent_pipe_out = fds[1];
         return PLI_OK;
     }
@@ -129,6 +169,9 @@ enum pli_err pli_fork_split(uint32_t pid, int *parent_pipe_out)
     close(fds[1]);
     if (intermediate > 0) {
         waitpid(intermediate, NULL, 0);
+    }
+    if (has_others) {
+        pli_thread_stop_release();
     }
     pthread_sigmask(SIG_SETMASK, &user_mask, NULL);
     *parent_pipe_out = -1;

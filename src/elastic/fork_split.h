@@ -10,7 +10,8 @@
 // Returns twice. In the old process *parent_pipe_out is -1, and the new process has said that it is
 // a process of the job. In the new process it is the descriptor for pli_fork_split_notify, which
 // says so. The parent of the new process is the launcher. pid, if not 0: the process id it should
-// have, and has where the system lets us choose. Context: the process has one thread.
+// have, and has where the system lets us choose. The new process has the same threads: no other
+// one than the caller is inside a call of MPI.
 enum pli_err pli_fork_split(uint32_t pid, int *parent_pipe_out);
 void pli_fork_split_notify(int parent_pipe);
 

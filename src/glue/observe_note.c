@@ -5,36 +5,74 @@
 
 #include "glue/check.h"
 #include "msg/endpoint.h"
+#include "msg/immediate.h"
 #include "msg/lane.h"
 #include "msg/p2p.h"
+#include "msg/request.h"
 #include "msg/unexpected.h"
 #include "obj/comm.h"
 #include "obj/comm_hint.h"
 #include "obj/datatype.h"
 #include "obj/datatype_number.h"
+#include "obj/impi_span.h"
 #include "obj/type_blocks.h"
 
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
-static int note_tag(int tag)
+static int note_tag(enum pli_observe_about about, int tag)
 {
-    return INT_MIN + (tag & 0x3fffffff);
+    bool is_second = about == PLI_OBSERVE_VOID || about == PLI_OBSERVE_CYCLE;
+    return INT_MIN + (is_second ? 0x40000000 : 0) + (tag & 0x3fffffff);
 }
 
-static enum pli_chan channel(bool is_coll)
+static enum pli_chan channel(enum pli_observe_about about)
 {
-    return is_coll ? PLI_CHAN_COLL : PLI_CHAN_PART;
+    return about == PLI_OBSERVE_COLL || about == PLI_OBSERVE_CYCLE ? PLI_CHAN_COLL : PLI_CHAN_PART;
 }
 
-bool pli_observe_note_send(MPI_Comm comm, int dest, int tag, bool is_coll, const void *note)
+static bool reaches(const struct pli_comm *c, int rank)
 {
-    struct pli_comm *c = pli_arg_comm(comm);
-    if (c == NULL || c->is_span || dest < 0 || dest >= c->n_peer || pli_comm_is_stopped(c) ||
-        pli_group_at(c->remote, dest).proc >> 32 != pli_proc.id >> 32) {
+    if (rank < 0 || rank >= c->n_peer) {
         return false;
     }
-    enum pli_err err = pli_p2p_send_on(note, PLI_OBSERVE_NOTE, pli_datatype_basic(MPI_BYTE), dest,
-                                       note_tag(tag), c, channel(is_coll), 0);
+    uint64_t proc = pli_group_at(c->remote, rank).proc;
+    return proc >> 32 == pli_proc.id >> 32 && !pli_impi_span_is_far(proc);
+}
+
+bool pli_observe_note_reaches(MPI_Comm comm, int rank)
+{
+    const struct pli_comm *c = pli_arg_comm(comm);
+    return c != NULL && reaches(c, rank);
+}
+
+// A program must not wait because it is looked at, and a note may wait for its receiver: it stays
+// in memory of its own until it is on its way.
+bool pli_observe_note_send(MPI_Comm comm, int dest, int tag, enum pli_observe_about about,
+                           const void *note)
+{
+    struct pli_comm *c = pli_arg_comm(comm);
+    enum pli_chan chan = channel(about);
+    if (c == NULL || !reaches(c, dest) || pli_comm_is_stopped(c)) {
+        return false;
+    }
+    if (pli_immediate_send(note, PLI_OBSERVE_NOTE, dest, note_tag(about, tag), c, chan)) {
+        return true;
+    }
+    struct pli_request *r = NULL;
+    void *kept = malloc(PLI_OBSERVE_NOTE);
+    if (kept == NULL) {
+        return false;
+    }
+    memcpy(kept, note, PLI_OBSERVE_NOTE);
+    enum pli_err err = pli_p2p_isend_on(kept, PLI_OBSERVE_NOTE, pli_datatype_basic(MPI_BYTE), dest,
+                                        note_tag(about, tag), c, chan, PLI_REQ_OWNS_BUFFER, &r);
+    if (err == PLI_OK) {
+        pli_request_forget(r);
+    } else if (r == NULL) {
+        free(kept);
+    }
     return err == PLI_OK;
 }
 
@@ -49,17 +87,17 @@ static bool is_here(struct pli_comm *c, uint64_t context, int source, int tag)
     return is;
 }
 
-enum pli_observe_taken pli_observe_note_take(MPI_Comm comm, int source, int tag, bool is_coll,
-                                             void *note)
+enum pli_observe_taken pli_observe_note_take(MPI_Comm comm, int source, int tag,
+                                             enum pli_observe_about about, void *note)
 {
     struct pli_comm *c = pli_arg_comm(comm);
-    enum pli_chan chan = channel(is_coll);
-    if (c == NULL || source < 0 || source >= c->n_peer ||
-        !is_here(c, c->context | (uint64_t)chan, source, note_tag(tag))) {
+    enum pli_chan chan = channel(about);
+    if (c == NULL || (source < 0 && source != MPI_ANY_SOURCE) || source >= c->n_peer ||
+        !is_here(c, c->context | (uint64_t)chan, source, note_tag(about, tag))) {
         return PLI_OBSERVE_NONE;
     }
     enum pli_err err = pli_p2p_recv_on(note, PLI_OBSERVE_NOTE, pli_datatype_basic(MPI_BYTE), source,
-                                       note_tag(tag), c, chan, MPI_STATUS_IGNORE);
+                                       note_tag(about, tag), c, chan, MPI_STATUS_IGNORE);
     return err != PLI_OK                   ? PLI_OBSERVE_NONE
            : pli_comm_hint_is_unordered(c) ? PLI_OBSERVE_UNORDERED
                                            : PLI_OBSERVE_TAKEN;
@@ -70,14 +108,15 @@ bool pli_observe_note_wait(MPI_Comm comm, int source, int tag, void *note)
     struct pli_comm *c = pli_arg_comm(comm);
     return c != NULL && source >= 0 && source < c->n_peer &&
            pli_p2p_recv_on(note, PLI_OBSERVE_NOTE, pli_datatype_basic(MPI_BYTE), source,
-                           note_tag(tag), c, PLI_CHAN_PART, MPI_STATUS_IGNORE) == PLI_OK;
+                           note_tag(PLI_OBSERVE_MESSAGE, tag), c, PLI_CHAN_PART,
+                           MPI_STATUS_IGNORE) == PLI_OK;
 }
 
 bool pli_observe_note_is_here(MPI_Comm comm, int source, int tag)
 {
     struct pli_comm *c = pli_arg_comm(comm);
     return c != NULL && source >= 0 && tag >= 0 &&
-           is_here(c, c->context | PLI_CHAN_PART, source, note_tag(tag));
+           is_here(c, c->context | PLI_CHAN_PART, source, note_tag(PLI_OBSERVE_MESSAGE, tag));
 }
 
 int pli_observe_note_other(MPI_Comm comm, int tag, int source)
@@ -113,11 +152,39 @@ bool pli_observe_note_left(MPI_Comm comm, int *source, int *tag, void *note)
     for (; i != NULL && !is_found; i = is_found ? i : i->later) {
         *source = i->source;
         *tag = i->tag < 0 ? i->tag - INT_MIN : 0;
-        is_found = i->context == context && i->tag < 0 &&
+        is_found = i->context == context && i->tag < INT_MIN / 2 &&
                    pli_match_find(m, c->context | PLI_CHAN_P2P, *source, *tag) != NULL;
     }
     pli_lock_drop(&c->ep->lane->lock);
-    return is_found && pli_observe_note_take(comm, *source, *tag, false, note) != PLI_OBSERVE_NONE;
+    return is_found && pli_observe_note_take(comm, *source, *tag, PLI_OBSERVE_MESSAGE, note) !=
+                           PLI_OBSERVE_NONE;
+}
+
+// A note that has come; false: none.
+static bool find_any(struct pli_comm *c, int *source, int *tag)
+{
+    uint64_t context = c->context | PLI_CHAN_PART;
+    bool is_found = false;
+    pli_lock_take(&c->ep->lane->lock);
+    struct pli_match_item *i = c->ep->match.arrival.first;
+    for (; i != NULL && !is_found; i = i->later) {
+        is_found = i->context == context && i->tag < 0;
+        *source = i->source;
+        *tag = i->tag;
+    }
+    pli_lock_drop(&c->ep->lane->lock);
+    return is_found;
+}
+
+void pli_observe_note_drop(MPI_Comm comm)
+{
+    struct pli_comm *c = pli_arg_comm(comm);
+    unsigned char note[PLI_OBSERVE_NOTE];
+    int source, tag;
+    while (c != NULL && find_any(c, &source, &tag) &&
+           pli_p2p_recv_on(note, sizeof note, pli_datatype_basic(MPI_BYTE), source, tag, c,
+                           PLI_CHAN_PART, MPI_STATUS_IGNORE) == PLI_OK) {
+    }
 }
 
 struct walk {

@@ -10,18 +10,27 @@
 
 enum { PLI_OBSERVE_NOTE = 24 }; // bytes of a note: it fits into one cell
 
-// Notes are sent before the message they belong to, to the same rank, and are found by its tag, or
-// by the number of a collective. False: the peer belongs to another job, or cannot be reached.
-bool pli_observe_note_send(MPI_Comm comm, int dest, int tag, bool is_coll, const void *note);
+enum pli_observe_about {
+    PLI_OBSERVE_MESSAGE, // sent before the message it belongs to, and found by its tag
+    PLI_OBSERVE_VOID,    // the same note again: its message was refused or cancelled
+    PLI_OBSERVE_COLL,    // found by the number of the collective
+    PLI_OBSERVE_CYCLE,   // of trace/check_cycle.c
+};
+// Whether notes go to and come from a rank: it is of this job, and no other that IMPI joined to it.
+bool pli_observe_note_reaches(MPI_Comm comm, int rank);
+// Does not wait for the receiver. False: the peer belongs to another job, or cannot be reached.
+bool pli_observe_note_send(MPI_Comm comm, int dest, int tag, enum pli_observe_about about,
+                           const void *note);
 
 enum pli_observe_taken {
     PLI_OBSERVE_NONE,
     PLI_OBSERVE_TAKEN,
     PLI_OBSERVE_UNORDERED // taken, but messages may overtake each other: it may be another's
 };
-// Does not wait: what belongs to a message that was received is there.
-enum pli_observe_taken pli_observe_note_take(MPI_Comm comm, int source, int tag, bool is_coll,
-                                             void *note);
+// Does not wait: what belongs to a message that was received is there. The rank may be
+// MPI_ANY_SOURCE.
+enum pli_observe_taken pli_observe_note_take(MPI_Comm comm, int source, int tag,
+                                             enum pli_observe_about about, void *note);
 // Waits for it. The rank must be one that sends notes. False: it cannot come.
 bool pli_observe_note_wait(MPI_Comm comm, int source, int tag, void *note);
 // Whether the note of a message that such a receive would take is there.
@@ -32,6 +41,8 @@ int pli_observe_note_other(MPI_Comm comm, int tag, int source);
 // Takes a note whose message nobody has received, of any communicator of this endpoint; false: none
 // is left.
 bool pli_observe_note_left(MPI_Comm comm, int *source, int *tag, void *note);
+// Takes all that have come and that no message belongs to: who sent them keeps them until then.
+void pli_observe_note_drop(MPI_Comm comm);
 
 // The numbers that one element of a datatype is made of, in order.
 struct pli_observe_run {

@@ -30,12 +30,26 @@ struct pli_file_split {
     struct pli_request *request;
 };
 
+// With what the memory that members share begins; all of it is on one page.
+struct pli_file_head {
+    _Alignas(64) _Atomic MPI_Offset pos; // the shared pointer
+    _Alignas(64) _Atomic uint32_t turn;  // see file_turn.h
+};
+
 // The shared file pointer.
 struct pli_file_shared {
     _Atomic MPI_Offset *word; // where all members are on one host
+    _Atomic uint32_t *turn;   // there too; see file_turn.h
     struct pli_win *win;      // else: rank 0 has the word in it
     void *memory;             // of the word, at rank 0
     int where;                // that memory is
+};
+
+// How an aggregator does its part.
+enum pli_file_rounds {
+    PLI_FILE_ROUNDS_WHOLE,   // a buffer in each round
+    PLI_FILE_ROUNDS_SHORT,   // less, where each member has a core and the system's cache answers
+    PLI_FILE_ROUNDS_OVERLAP, // half a buffer, while another half is written or read
 };
 
 struct pli_file {
@@ -66,6 +80,7 @@ struct pli_file {
     int *aggregators;            // ranks
     int n_aggregator;
     int my_aggregator; // -1: this member is none
+    enum pli_file_rounds rounds;
     struct pli_file_worker *worker;
     _Atomic(void *) spare;   // a buffer of the size of hints.buffer, kept for the next use
     _Atomic uint32_t n_open; // nonblocking operations that are not over

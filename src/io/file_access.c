@@ -10,6 +10,7 @@
 #include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
 #include "io/file_sys.h"
+#include "io/file_turn.h"
 #include "obj/cursor.h"
 #include "obj/type_plan.h"
 
@@ -18,7 +19,7 @@
 #include <sys/uio.h>
 
 enum {
-    N_IOV = 256,
+    N_IOV = 256,       // runs of the file, or of memory, in a list
     LONG_PIECE = 8192, // pieces of memory of this size are not worth a copy
     BOUNCE = 1 << 20,  // others are collected in so many bytes
     // What a system call costs is worth so many bytes that are moved for nothing:
@@ -54,10 +55,10 @@ static enum pli_err convert(struct pli_file_access *a)
         return pli_fail(PLI_ERR_NOMEM, "no memory to convert %zu bytes", a->len);
     }
     a->run = a->stage;
+    a->rep = a->file->view.rep;
     pli_cursor_init(&a->memory, a->stage, (MPI_Count)a->len, byte);
-    return a->is_write
-               ? pli_file_datarep_write(a->file->view.rep, a->buf, a->count, a->type, a->stage)
-               : PLI_OK;
+    return a->is_write ? pli_file_datarep_write(a->rep, a->buf, a->count, a->type, a->stage)
+                       : PLI_OK;
 }
 
 enum pli_err pli_file_access_begin(struct pli_file_access *a, struct pli_file *f, bool is_write,
@@ -103,7 +104,7 @@ enum pli_err pli_file_access_end(struct pli_file_access *a, enum pli_err err, si
         // In elements: those that are there as a whole.
         MPI_Count each = (MPI_Count)a->len / a->count, n = (MPI_Count)a->done / each;
         if (err == PLI_OK && !a->is_write) {
-            err = pli_file_datarep_read(a->file->view.rep, a->stage, a->done, a->buf, n, a->type);
+            err = pli_file_datarep_read(a->rep, a->stage, a->done, a->buf, n, a->type);
         }
         bytes = (size_t)(n * a->type->size);
     }
@@ -225,6 +226,18 @@ static enum pli_err move_pieces_at_once(struct pli_file_access *a, const struct 
     return err;
 }
 
+// Whether to write a list of short runs in one turn; long ones have turns of their own.
+static bool has_turn(const struct pli_file_access *a, const struct iovec *runs, int n)
+{
+    size_t sum = 0, longest = 0;
+    for (int i = 0; a->is_write && i < n; i++) {
+        sum += runs[i].iov_len;
+        longest = runs[i].iov_len > longest ? runs[i].iov_len : longest;
+    }
+    return sum <= PLI_FILE_TURN && pli_file_turn_is_worth(a->file, sum) &&
+           !pli_file_turn_is_worth(a->file, longest);
+}
+
 // Each run of the file by itself.
 static enum pli_err move_runs(struct pli_file_access *a, size_t n, bool *is_end_out)
 {
@@ -239,8 +252,15 @@ static enum pli_err move_runs(struct pli_file_access *a, size_t n, bool *is_end_
             err = move_pieces_at_once(a, iov, n_iov, is_end_out);
             continue;
         }
+        bool is_turn = has_turn(a, iov, n_iov);
+        if (is_turn) {
+            pli_file_turn_take(a->file);
+        }
         for (int i = 0; i < n_iov && err == PLI_OK && !*is_end_out; i++) {
             err = move_run(a, iov[i].iov_len, (MPI_Offset)(uintptr_t)iov[i].iov_base, is_end_out);
+        }
+        if (is_turn) {
+            pli_file_turn_give(a->file);
         }
     }
     return err;
@@ -494,6 +514,9 @@ enum pli_err pli_file_access_run(struct pli_file_access *a)
     // A line that is written by itself changes nothing of what was collected.
     err = a->is_shared && a->is_write ? PLI_OK : pli_file_shared_batch_flush(a->file);
     err = err == PLI_OK ? run_locked(a) : err;
+    if (err == PLI_OK) {
+        err = pli_file_shared_batch_note(a);
+    }
     pli_file_shared_map_note(a->file, a);
     return err;
 }

@@ -13,19 +13,22 @@
 #include <stddef.h>
 
 struct pli_file;
+struct pli_file_datarep;
 
 struct pli_file_access {
     struct pli_file *file;
     bool is_write;
-    bool is_shared; // its place is that of the shared pointer
-    MPI_Offset pos; // in the view, in bytes
-    size_t len;     // bytes in the file
+    bool is_shared;   // its place is that of the shared pointer
+    size_t collected; // bytes of a line that were, though it is written
+    MPI_Offset pos;   // in the view, in bytes
+    size_t len;       // bytes in the file
     size_t
         done; // of those, how many were moved; all before the first failure or the end of the file
     struct pli_cursor memory; // of the data as it is in the file
     char *run;                // the same when it is one run, else NULL
     char *stage;              // the data in another representation, NULL: as the user has it
-    void *buf;                // what the user passed
+    const struct pli_file_datarep *rep; // that one
+    void *buf;                          // what the user passed
     MPI_Count count;
     struct pli_datatype *type; // retained
 };

@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "io/file_access.h"
 #include "io/file_coll.h"
+#include "io/file_datarep.h"
 #include "io/file_shared_batch.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
@@ -26,6 +27,7 @@ struct job {
     struct pli_file_access access;
     struct pli_fail_saved why; // it failed, if it did
     bool is_coll;
+    bool is_ended; // the user has what was read
     size_t bytes;
     struct pli_request *request;
 };
@@ -39,15 +41,33 @@ struct pli_file_worker {
     bool is_ending;
 };
 
+static void note(struct job *j, enum pli_err err)
+{
+    if (err != PLI_OK && j->why.err == PLI_OK) {
+        pli_fail_save(&j->why, err);
+    }
+}
+
+static void end(struct job *j)
+{
+    if (!j->is_ended) {
+        j->is_ended = true;
+        note(j, pli_file_access_end(&j->access, j->why.err, &j->bytes));
+    }
+}
+
+// MPI_Request_get_status may call it several times.
 static enum pli_err finish(struct pli_request *r, MPI_Status *status)
 {
     struct job *j = r->ext;
+    end(j);
     pli_status_set_one(status, MPI_ANY_SOURCE, MPI_ANY_TAG, j->bytes);
     return pli_fail_repeat(&j->why);
 }
 
 static void clean(struct pli_request *r)
 {
+    end(r->ext); // the request was freed: nobody asked for it
     free(r->ext);
 }
 
@@ -64,13 +84,6 @@ struct pli_obj *pli_file_async_owner(const struct pli_request *r)
     return r->ops == &file_ops ? &((struct job *)r->ext)->file->obj : NULL;
 }
 
-static void note(struct job *j, enum pli_err err)
-{
-    if (err != PLI_OK && j->why.err == PLI_OK) {
-        pli_fail_save(&j->why, err);
-    }
-}
-
 static void do_job(struct job *j)
 {
     enum pli_err err = pli_fail_repeat(&j->why);
@@ -78,7 +91,11 @@ static void do_job(struct job *j)
     err = j->is_coll      ? pli_file_coll_run(&j->access, err)
           : err != PLI_OK ? err
                           : pli_file_access_run(&j->access);
-    note(j, pli_file_access_end(&j->access, err, &j->bytes));
+    note(j, err);
+    // Functions of the program are called in its own threads, while these are in MPI.
+    if (j->access.is_write || !pli_file_datarep_is_users(j->access.rep)) {
+        end(j);
+    }
 }
 
 // The error is told by finish, so the request itself has none.

@@ -5,6 +5,7 @@
 
 #include "io/file.h"
 #include "io/file_sys.h"
+#include "io/file_turn.h"
 #include "io/file_uring.h"
 
 enum {
@@ -13,9 +14,28 @@ enum {
     FEW = 4,      // pieces that are not worth a ring
 };
 
+static enum pli_err write_by_turns(const struct pli_file *f, const char *buf, size_t len,
+                                   MPI_Offset at, size_t *done_out)
+{
+    enum pli_err err = PLI_OK;
+    *done_out = 0;
+    while (*done_out < len && err == PLI_OK) {
+        size_t left = len - *done_out, part = left < PLI_FILE_TURN ? left : PLI_FILE_TURN, done;
+        pli_file_turn_take(f);
+        err = pli_file_sys_write(f->fd, f->name, buf + *done_out, part, at + (MPI_Offset)*done_out,
+                                 &done);
+        pli_file_turn_give(f);
+        *done_out += done;
+    }
+    return err;
+}
+
 static enum pli_err move_one(const struct pli_file *f, bool is_write, char *buf, size_t len,
                              MPI_Offset at, size_t *done_out)
 {
+    if (is_write && pli_file_turn_is_worth(f, len)) {
+        return write_by_turns(f, buf, len, at, done_out);
+    }
     return is_write ? pli_file_sys_write(f->fd, f->name, buf, len, at, done_out)
                     : pli_file_sys_read(f->fd, f->name, buf, len, at, done_out);
 }

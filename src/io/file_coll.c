@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The range that all members access together is divided among the aggregators, and each part is
-// done in rounds of one buffer. Because offsets rise along a view, what a member has in a round is
+// done in rounds of one window. Because offsets rise along a view, what a member has in a round is
 // one range of its stream: members send bytes and no lists, and an aggregator finds their places
-// from the views it was told of.
+// from the views it was told of. Members send what belongs to the next round before an aggregator
+// writes this one.
 #include "io/file_coll.h"
 
 #include "coll/coll.h"
@@ -11,6 +12,7 @@
 #include "io/file_access.h"
 #include "io/file_block.h"
 #include "io/file_map.h"
+#include "io/file_overlap.h"
 #include "io/file_plan.h"
 #include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
@@ -27,7 +29,15 @@
 #include <unistd.h>
 
 // The tag is negative: a death of any member ends the wait for one that left because of it.
-enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048, LONG_RUN = 65536, N_RUN = 128 };
+enum {
+    TAG_DATA = -20,
+    PAGE = 4096,
+    LONG_PIECE = 2048,
+    LONG_RUN = 65536,
+    N_RUN = 128,
+    N_SHORT = 4,             // short rounds of a part,
+    SHORT_WINDOW = 256 << 10 // of so many bytes at least
+};
 
 // What a member wants, as all of them know.
 struct want {
@@ -45,13 +55,18 @@ struct op {
     struct want *wants;
     MPI_Offset base, part; // aggregator i has [base + i * part, base + (i + 1) * part)
     MPI_Offset end;
+    MPI_Offset window; // bytes of a part that are done in a round
     int n_round;
-    char *buf, *mail; // aggregator: a buffer of the file, and what comes or goes
-    size_t *sizes;    // aggregator: bytes of each member in this round
+    char *room, *mail; // aggregator: a buffer of the file, and what comes or goes
+    char *buf;         // the window of this round, in that buffer
+    size_t *sizes;     // aggregator: bytes of each member in this round
+    size_t *ahead;     // the same for the next round
+    struct pli_file_overlap overlap;
     bool is_fine;     // this member does better with others
     bool is_done;     // this member has read its data before it met the others
     bool are_done;    // all have, or want nothing
     enum pli_err err; // the first failure of this member
+    struct pli_fail_saved why;
 };
 
 static struct pli_datatype *byte_type(void)
@@ -85,6 +100,13 @@ static enum pli_err choose(struct pli_file *f, const struct pli_hostmap *h, int 
     }
     f->n_aggregator = n;
     return pli_file_hints_note_nodes(f, n);
+}
+
+enum pli_file_rounds pli_file_coll_rounds(const struct pli_file *f)
+{
+    return f->has_uring || !f->is_local ? PLI_FILE_ROUNDS_OVERLAP
+           : pli_progress_spins() > 1   ? PLI_FILE_ROUNDS_SHORT
+                                        : PLI_FILE_ROUNDS_WHOLE;
 }
 
 enum pli_err pli_file_coll_begin(struct pli_file *f, int n_core)
@@ -230,11 +252,16 @@ static enum pli_file_choice choice(const struct op *o)
 }
 
 // Whether this member would do better with others to move its data. In large pages it is moved
-// faster by itself, and so are long pieces of a file of this host read, without a second copy.
+// faster by itself, but for long pieces that are written in short rounds; and on a file system of
+// this host long pieces are read, and longer ones written, by itself, without a second copy.
 static bool is_fine(const struct op *o)
 {
-    bool is_long = pli_file_view_run_length(&o->f->view) >= LONG_PIECE;
-    return !(o->f->is_local && is_long && !o->a->is_write) && !pli_file_access_is_large(o->a);
+    MPI_Offset run = pli_file_view_run_length(&o->f->view);
+    if (o->f->is_local && run >= (o->a->is_write ? LONG_RUN : LONG_PIECE)) {
+        return false;
+    }
+    bool is_short_round = o->a->is_write && o->f->rounds == PLI_FILE_ROUNDS_SHORT && run >= PAGE;
+    return is_short_round || !pli_file_access_is_large(o->a);
 }
 
 // Whether to read before anything is known of the others: a long run, or long pieces that are read
@@ -297,6 +324,20 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
     return coll;
 }
 
+// Where two windows are under way each has half of the buffer. Short ones let a member receive
+// while another writes.
+static MPI_Offset window_len(const struct op *o, MPI_Offset part, MPI_Offset unit)
+{
+    MPI_Offset buffer = o->f->hints.buffer, len = buffer;
+    if (o->f->rounds == PLI_FILE_ROUNDS_OVERLAP) {
+        len = buffer / 2;
+    } else if (o->f->rounds == PLI_FILE_ROUNDS_SHORT && o->a->is_write) {
+        len = part / N_SHORT > SHORT_WINDOW ? part / N_SHORT : SHORT_WINDOW;
+        len = len < buffer / 2 ? len : buffer / 2;
+    }
+    return len > unit ? len / unit * unit : len;
+}
+
 // Where everybody's part is.
 static void divide(struct op *o)
 {
@@ -305,15 +346,16 @@ static void divide(struct op *o)
     o->base = o->base / unit * unit;
     o->part = round_up((o->end - o->base + o->f->n_aggregator - 1) / o->f->n_aggregator, unit);
     MPI_Offset most = o->part < o->end - o->base ? o->part : o->end - o->base;
-    o->n_round = (int)((most + h->buffer - 1) / h->buffer);
+    o->window = window_len(o, most, unit);
+    o->n_round = (int)((most + o->window - 1) / o->window);
 }
 
 // The window of an aggregator in a round.
 static void window(const struct op *o, int aggregator, int round, MPI_Offset *lo, MPI_Offset *hi)
 {
     MPI_Offset begin = o->base + aggregator * o->part, end = begin + o->part;
-    *lo = begin + round * o->f->hints.buffer;
-    *hi = *lo + o->f->hints.buffer;
+    *lo = begin + round * o->window;
+    *hi = *lo + o->window;
     end = end < o->end ? end : o->end;
     *hi = *hi < end ? *hi : end;
     *lo = *lo < *hi ? *lo : *hi;
@@ -335,8 +377,9 @@ static size_t share_of(const struct pli_file_view *v, const struct want *w, MPI_
 
 static void note(struct op *o, enum pli_err err)
 {
-    if (o->err == PLI_OK) {
+    if (err != PLI_OK && o->err == PLI_OK) {
         o->err = err;
+        pli_fail_save(&o->why, err);
     } else if (err != PLI_OK) {
         pli_fail_take(NULL);
     }
@@ -406,22 +449,24 @@ static void end_letter(struct op *o, struct letters *l, int i)
 }
 
 // The window without what nobody wants at its ends; false: nobody wants anything.
-static bool trim(struct op *o, MPI_Offset lo, MPI_Offset hi, MPI_Offset *first, MPI_Offset *last,
+static bool trim(const struct op *o, int round, size_t *sizes, MPI_Offset *first, MPI_Offset *last,
                  size_t *sum_out)
 {
+    MPI_Offset lo, hi;
+    window(o, o->f->my_aggregator, round, &lo, &hi);
     *first = hi;
     *last = lo;
     *sum_out = 0;
     for (int i = 0; i < o->f->comm->size; i++) {
         const struct pli_file_view *v = &o->f->peers[i];
         MPI_Offset pos;
-        o->sizes[i] = share_of(v, &o->wants[i], lo, hi, &pos);
-        if (o->sizes[i] > 0) {
+        sizes[i] = share_of(v, &o->wants[i], lo, hi, &pos);
+        if (sizes[i] > 0) {
             MPI_Offset begin = pli_file_view_offset(v, pos);
-            MPI_Offset end = pli_file_view_end(v, pos + (MPI_Offset)o->sizes[i]);
+            MPI_Offset end = pli_file_view_end(v, pos + (MPI_Offset)sizes[i]);
             *first = begin < *first ? begin : *first;
             *last = end > *last ? end : *last;
-            *sum_out += o->sizes[i];
+            *sum_out += sizes[i];
         }
     }
     return *sum_out > 0;
@@ -550,6 +595,13 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
         return;
     }
     collect(o, first);
+    if (f->rounds == PLI_FILE_ROUNDS_OVERLAP && !has_gaps) {
+        note(o, pli_file_overlap_end(&o->overlap, &done)); // the window before this one
+        if (o->err == PLI_OK) {
+            pli_file_overlap_begin(&o->overlap, f, true, o->buf, first, last);
+        }
+        return;
+    }
     note(o, o->err == PLI_OK ? pli_file_access_lock(f, true, first, last) : PLI_OK);
     if (o->err != PLI_OK) {
         return;
@@ -627,30 +679,58 @@ static void send_window(struct op *o, MPI_Offset first, MPI_Offset end)
     free(requests);
 }
 
-static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
+// The window of a round, in the buffer.
+static char *window_buf(const struct op *o, int round)
+{
+    bool is_second = o->f->rounds == PLI_FILE_ROUNDS_OVERLAP && round % 2 == 1;
+    return o->room + (is_second ? o->window : 0);
+}
+
+// Begin to read what members want in a round.
+static void read_ahead(struct op *o, int round)
+{
+    MPI_Offset first, last;
+    size_t sum;
+    if (round < o->n_round && trim(o, round, o->ahead, &first, &last, &sum)) {
+        pli_file_overlap_begin(&o->overlap, o->f, false, window_buf(o, round), first, last);
+    }
+}
+
+// Returns how much of the file came.
+static size_t read_block(struct op *o, MPI_Offset first, MPI_Offset last, int round)
+{
+    struct pli_file *f = o->f;
+    size_t got = 0;
+    if (f->rounds == PLI_FILE_ROUNDS_OVERLAP) {
+        if (!o->overlap.is_begun) { // the first that anybody wants something of
+            read_ahead(o, round);
+        }
+        note(o, pli_file_overlap_end(&o->overlap, &got));
+        read_ahead(o, round + 1);
+        return got;
+    }
+    enum pli_err err = pli_file_access_lock(f, false, first, last);
+    if (err == PLI_OK) {
+        err = pli_file_block_move(f, false, o->buf, (size_t)(last - first), first, &got);
+        pli_file_access_unlock(f, first, last);
+    }
+    note(o, err);
+    return got;
+}
+
+static void read_window(struct op *o, MPI_Offset first, MPI_Offset last, int round)
 {
     struct pli_file *f = o->f;
     struct pli_file_map m;
-    char *own = o->buf;
-    size_t got = (size_t)(last - first);
-    bool is_mapped = pli_file_map_open_read(f, first, last, &m);
+    bool is_mapped = !o->overlap.is_begun && pli_file_map_open_read(f, first, last, &m);
+    size_t got = is_mapped ? (size_t)(last - first) : read_block(o, first, last, round);
     if (is_mapped) {
         o->buf = m.base + first;
-    } else {
-        enum pli_err err = pli_file_access_lock(f, false, first, last);
-        if (err == PLI_OK) {
-            err = pli_file_block_move(f, false, o->buf, got, first, &got);
-            pli_file_access_unlock(f, first, last);
-        } else {
-            got = 0;
-        }
-        note(o, err);
     }
     send_window(o, first, first + (MPI_Offset)got);
     if (o->sizes[f->comm->rank] > 0) {
         read_own(o, first, first + (MPI_Offset)got);
     }
-    o->buf = own;
     if (is_mapped) {
         pli_file_map_close(&m);
     }
@@ -677,47 +757,69 @@ static bool is_whole(const struct op *o, MPI_Offset first, MPI_Offset last, size
 
 static void aggregate(struct op *o, int round)
 {
-    MPI_Offset lo, hi, first, last;
+    MPI_Offset first, last;
     size_t sum;
-    window(o, o->f->my_aggregator, round, &lo, &hi);
-    if (!trim(o, lo, hi, &first, &last, &sum)) {
+    if (!trim(o, round, o->sizes, &first, &last, &sum)) {
         return;
     }
+    o->buf = window_buf(o, round);
     if (o->a->is_write) {
         write_window(o, first, last, !is_whole(o, first, last, sum));
     } else {
-        read_window(o, first, last);
+        read_window(o, first, last, round);
     }
 }
 
-static void do_round(struct op *o, struct letters *l, int round)
+static void begin_round(struct op *o, struct letters *l, int round)
 {
-    int n = o->f->n_aggregator;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; round < o->n_round && i < o->f->n_aggregator; i++) {
         begin_letter(o, l, i, round);
     }
-    if (o->f->my_aggregator >= 0) {
-        aggregate(o, round);
+}
+
+static void do_rounds(struct op *o, struct letters *l)
+{
+    // Data that must be packed for two rounds takes no more memory than for one of the whole
+    // buffer.
+    bool is_ahead = o->window <= o->f->hints.buffer / 2;
+    size_t done;
+    begin_round(o, &l[0], 0);
+    for (int round = 0; round < o->n_round; round++) {
+        struct letters *now = &l[is_ahead ? round % 2 : 0], *next = &l[is_ahead ? !(round % 2) : 0];
+        if (is_ahead) {
+            begin_round(o, next, round + 1);
+        }
+        if (o->f->my_aggregator >= 0) {
+            aggregate(o, round);
+        }
+        for (int i = 0; i < o->f->n_aggregator; i++) {
+            end_letter(o, now, i);
+        }
+        if (!is_ahead) {
+            begin_round(o, next, round + 1);
+        }
     }
-    for (int i = 0; i < n; i++) {
-        end_letter(o, l, i);
-    }
+    note(o, pli_file_overlap_end(&o->overlap, &done));
 }
 
 // Memory for both phases; without it this member could not take its part, so all must know first.
 static enum pli_err prepare(struct op *o, struct letters *l)
 {
-    size_t n = (size_t)o->f->n_aggregator;
-    l->requests = calloc(n, sizeof(struct pli_request *));
-    l->buffers = calloc(n, sizeof(char *));
-    l->froms = calloc(2 * n, sizeof *l->froms);
-    l->sizes = l->froms + n;
-    bool is_short = l->requests == NULL || l->buffers == NULL || l->froms == NULL;
+    size_t n = (size_t)o->f->n_aggregator, n_member = (size_t)o->f->comm->size;
+    bool is_short = false;
+    for (int i = 0; i < 2; i++) {
+        l[i].requests = calloc(n, sizeof(struct pli_request *));
+        l[i].buffers = calloc(n, sizeof(char *));
+        l[i].froms = calloc(2 * n, sizeof *l->froms);
+        l[i].sizes = l[i].froms + n;
+        is_short = is_short || l[i].requests == NULL || l[i].buffers == NULL || l[i].froms == NULL;
+    }
     if (o->f->my_aggregator >= 0) {
-        o->sizes = malloc((size_t)o->f->comm->size * sizeof *o->sizes);
-        o->buf = pli_file_buffer_take(o->f);
+        o->sizes = malloc(2 * n_member * sizeof *o->sizes);
+        o->ahead = o->sizes + n_member;
+        o->room = pli_file_buffer_take(o->f);
         o->mail = malloc((size_t)o->f->hints.buffer);
-        is_short = is_short || o->sizes == NULL || o->buf == NULL || o->mail == NULL;
+        is_short = is_short || o->sizes == NULL || o->room == NULL || o->mail == NULL;
     }
     return is_short ? pli_fail(PLI_ERR_NOMEM,
                                "no memory for a collective access to file %s (hint "
@@ -728,25 +830,27 @@ static enum pli_err prepare(struct op *o, struct letters *l)
 
 static enum pli_err run_together(struct op *o)
 {
-    struct letters l = { .requests = NULL };
+    struct letters l[2] = { { .requests = NULL } };
     divide(o);
-    enum pli_err err = pli_file_agree(o->f, prepare(o, &l));
+    enum pli_err err = pli_file_agree(o->f, prepare(o, l));
     bool is_ready = err == PLI_OK;
-    for (int round = 0; is_ready && round < o->n_round; round++) {
-        do_round(o, &l, round);
+    if (is_ready) {
+        do_rounds(o, l);
     }
-    if (o->buf != NULL) {
-        pli_file_buffer_give(o->f, o->buf);
+    if (o->room != NULL) {
+        pli_file_buffer_give(o->f, o->room);
     }
     free(o->mail);
     free(o->sizes);
-    free(l.requests);
-    free(l.buffers);
-    free(l.froms);
+    for (int i = 0; i < 2; i++) {
+        free(l[i].requests);
+        free(l[i].buffers);
+        free(l[i].froms);
+    }
     if (is_ready && o->a->is_write) {
         o->a->done = o->err == PLI_OK ? o->a->len : 0;
     }
-    return is_ready ? o->err : err;
+    return is_ready ? pli_fail_repeat(&o->why) : err;
 }
 
 enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)

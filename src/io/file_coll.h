@@ -5,11 +5,14 @@
 #define PLI_IO_FILE_COLL_H
 
 #include "base/err.h"
+#include "io/file.h"
 
-struct pli_file;
 struct pli_file_access;
 struct pli_file_view;
 
+// How rank 0, which has opened the file, would do rounds; it tells all. A file system that answers
+// late is used while the next window comes.
+enum pli_file_rounds pli_file_coll_rounds(const struct pli_file *f);
 // Choose the aggregators when the file is opened; n_core: of the host of rank 0. All members have
 // the same hints and choose alike.
 enum pli_err pli_file_coll_begin(struct pli_file *f, int n_core);

@@ -376,6 +376,11 @@ static enum pli_err convert(const struct pli_file_datarep *rep, bool is_write, v
                           is_write ? "write" : "read", rep->name, code);
 }
 
+bool pli_file_datarep_is_users(const struct pli_file_datarep *rep)
+{
+    return rep != NULL && rep->extent_fn != NULL;
+}
+
 enum pli_err pli_file_datarep_write(const struct pli_file_datarep *rep, const void *buf,
                                     MPI_Count count, struct pli_datatype *t, char *to)
 {

@@ -15,6 +15,8 @@ struct pli_file_datarep;
 // NULL in *out: native, which internal is too. Unknown names fail.
 enum pli_err pli_file_datarep_find(const char *name, const struct pli_file_datarep **out);
 const char *pli_file_datarep_name(const struct pli_file_datarep *rep);
+// Whether functions of the program convert; NULL is fine.
+bool pli_file_datarep_is_users(const struct pli_file_datarep *rep);
 
 // The type with the sizes and places that its data has in the file; one reference for the caller.
 enum pli_err pli_file_datarep_layout(const struct pli_file_datarep *rep, struct pli_datatype *t,

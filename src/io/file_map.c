@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,13 +39,9 @@ enum {
 };
 static const MPI_Offset LOCK_AT = INT64_MAX - 1;
 
-bool pli_file_map_is_local(int fd)
+bool pli_file_map_is_local(uint32_t system)
 {
-    struct statfs s;
-    if (fstatfs(fd, &s) != 0) {
-        return false;
-    }
-    switch ((uint32_t)s.f_type) {
+    switch (system) {
     case EXT4_SUPER_MAGIC: // ext2 and ext3 too
     case XFS_SUPER_MAGIC:
     case BTRFS_SUPER_MAGIC:
@@ -55,26 +52,28 @@ bool pli_file_map_is_local(int fd)
     }
 }
 
-static bool is_kernel(int major, int minor)
+static bool has_new_kernel; // 6.16 or later
+
+static void ask_kernel(void)
 {
     struct utsname u;
-    int have[2] = { 0 };
-    return uname(&u) == 0 && sscanf(u.release, "%d.%d", &have[0], &have[1]) == 2 &&
-           (have[0] > major || (have[0] == major && have[1] >= minor));
+    int major = 0, minor = 0;
+    has_new_kernel = uname(&u) == 0 && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
+                     (major > 6 || (major == 6 && minor >= 16));
 }
 
 // XFS has large pages too, but writes the page of the old end to the disk, and waits for that, when
 // a file becomes longer within it: the larger the page, the longer the wait.
-bool pli_file_map_has_large_pages(int fd)
+bool pli_file_map_has_large_pages(uint32_t system)
 {
-    struct statfs s;
-    return fstatfs(fd, &s) == 0 && (uint32_t)s.f_type == EXT4_SUPER_MAGIC && is_kernel(6, 16);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ask_kernel);
+    return system == EXT4_SUPER_MAGIC && has_new_kernel;
 }
 
-bool pli_file_map_is_nfs(int fd)
+bool pli_file_map_is_nfs(uint32_t system)
 {
-    struct statfs s;
-    return fstatfs(fd, &s) == 0 && (uint32_t)s.f_type == NFS_SUPER_MAGIC;
+    return system == NFS_SUPER_MAGIC;
 }
 
 bool pli_file_map_is_nfs_folder(const char *name)

@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct pli_file;
 
@@ -17,12 +18,13 @@ struct pli_file_map {
     bool is_small; // for reading: a long range that the system has in small pages
 };
 
-// Whether the file is on a file system whose mappings and writes agree, which those of one host do.
-bool pli_file_map_is_local(int fd);
+// What pli_file_sys_type tells of a file system.
+// Whether its mappings and writes agree, as those of one host do.
+bool pli_file_map_is_local(uint32_t system);
 // Whether it keeps a file in large pages where the user of a mapping asks for that.
-bool pli_file_map_has_large_pages(int fd);
-// Whether a file, or the folder of one that is not there, is on NFS.
-bool pli_file_map_is_nfs(int fd);
+bool pli_file_map_has_large_pages(uint32_t system);
+// Whether it is NFS; the same of the folder of a file that is not there.
+bool pli_file_map_is_nfs(uint32_t system);
 bool pli_file_map_is_nfs_folder(const char *name);
 
 // Whether a mapping of the range would have large pages, unless the system has it in small ones.

@@ -102,18 +102,19 @@ static enum pli_err open_one(struct pli_file *f, int flags)
     if (f->fd < 0) {
         return pli_file_sys_fail(errno, "open", f->name, 0, -1);
     }
+    uint32_t system = pli_file_sys_type(f->fd);
     f->needs_lock = f->hints.lock == PLI_FILE_ENABLE ||
-                    (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(f->fd));
-    f->is_local = pli_file_map_is_local(f->fd);
-    f->has_large_pages = f->is_local && pli_file_map_has_large_pages(f->fd);
-    f->has_uring = pli_file_uring_is_wanted(f->fd);
+                    (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(system));
+    f->is_local = pli_file_map_is_local(system);
+    f->has_large_pages = f->is_local && pli_file_map_has_large_pages(system);
+    f->has_uring = pli_file_uring_is_wanted(system);
     return PLI_OK;
 }
 
 // What rank 0 tells when it has made and opened the file.
 struct opened {
     struct pli_file_word word;
-    int64_t err, buffer, nodes, n_core, has_shared_map,
+    int64_t err, buffer, nodes, n_core, rounds, has_shared_map,
         has_batch; // hints of rank 0 count, so that all choose alike
 };
 
@@ -133,6 +134,18 @@ static void offer_words(struct pli_file *f, const struct pli_comm *comm, struct 
     out->has_shared_map = pli_file_shared_map_offer(f);
 }
 
+// Asking the system takes as long as making a file; the number hardly changes.
+static long n_core(void)
+{
+    static _Atomic long known;
+    long n = atomic_load_explicit(&known, memory_order_relaxed);
+    if (n == 0) {
+        n = sysconf(_SC_NPROCESSORS_ONLN);
+        atomic_store_explicit(&known, n, memory_order_relaxed);
+    }
+    return n;
+}
+
 // Rank 0 makes the file, so that one of all does.
 static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct opened *out)
 {
@@ -142,7 +155,8 @@ static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct
     *out = (struct opened){ .err = err,
                             .buffer = f->hints.buffer,
                             .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
-                            .n_core = sysconf(_SC_NPROCESSORS_ONLN) };
+                            .rounds = (int64_t)pli_file_coll_rounds(f),
+                            .n_core = n_core() };
     if (err == PLI_OK) {
         offer_words(f, comm, out);
     }
@@ -178,6 +192,7 @@ static enum pli_err open_all(struct pli_file *f, struct pli_comm *comm, uint64_t
     }
     f->hints.buffer = first.buffer;
     f->hints.nodes = (int)first.nodes;
+    f->rounds = (enum pli_file_rounds)first.rounds;
     if (err == PLI_OK && comm->rank != 0) {
         err = open_one(f, 0);
     }

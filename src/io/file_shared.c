@@ -50,8 +50,12 @@ struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_
     if (!is_reached(comm) || !pli_win_memory_take(&m, len)) {
         return (struct pli_file_word){ .where = PLI_MEMORY_NONE };
     }
-    f->pointer = (struct pli_file_shared){ .word = m.at, .memory = m.at, .where = (int)m.where };
+    struct pli_file_head *head = m.at;
+    f->pointer = (struct pli_file_shared){
+        .word = &head->pos, .turn = &head->turn, .memory = m.at, .where = (int)m.where
+    };
     atomic_store(f->pointer.word, 0);
+    atomic_store(f->pointer.turn, 0);
     return (struct pli_file_word){ pli_win_memory_offset(&m, m.at), (int64_t)m.where };
 }
 
@@ -84,7 +88,9 @@ enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,
         return make_window(f, comm);
     }
     if (f->pointer.word == NULL) {
-        f->pointer.word = pli_win_memory_at((int)word.where, word.offset);
+        struct pli_file_head *head = pli_win_memory_at((int)word.where, word.offset);
+        f->pointer.word = head != NULL ? &head->pos : NULL;
+        f->pointer.turn = head != NULL ? &head->turn : NULL;
     }
     return f->pointer.word != NULL
                ? PLI_OK

@@ -20,7 +20,7 @@ struct pli_file_word {
 };
 
 // Rank 0 makes the word, at 0, if all members can reach it as memory. It begins memory of len
-// bytes.
+// bytes, with a struct pli_file_head.
 struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_comm *comm,
                                            size_t len);
 // The others find it; a window is made where it is not memory. Collective.

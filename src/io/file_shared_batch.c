@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A block of the file has one of a few slots of shared memory. Who writes a line has a place from
-// the shared pointer, copies its bytes to the slot of the block, and enters there which bytes these
-// are. Who makes the block full writes it. A thread of each process that collected lines writes
-// what is there 10 ms later. What has no slot, for whatever reason, is written by itself: nobody
-// waits for another member in order to write a line, and one that dies leaves nothing half done.
+// the shared pointer, copies its bytes to the slot of the block, and enters which bytes these are,
+// in a list of its own, so that members share no more than the pointer and the bytes. Who makes the
+// block full writes it. A thread of each process that collected lines writes what is there 10 ms
+// later. What has no slot, for whatever reason, is written by itself: nobody waits for another
+// member in order to write a line, and one that dies leaves nothing half done.
 #include "io/file_shared_batch.h"
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include "io/file_access.h"
 #include "io/file_async.h"
 #include "io/file_sys.h"
+#include "obj/comm.h"
 #include "rma/win.h"
 
 #include <sched.h>
@@ -26,7 +28,7 @@
 enum {
     BLOCK = 32 * 1024, // bytes of the file, from a multiple of it on
     N_SLOT = 4,
-    N_ENTRY = 512,         // lines in a block; more are written by themselves
+    N_ENTRY = 512,         // lines of a member in a block; more are written by themselves
     LONGEST = 8 * 1024,    // of what is collected
     QUICK_NS = 100 * 1000, // lines with more between them are written at once
     LATE_NS = 10 * 1000 * 1000,
@@ -39,7 +41,7 @@ enum {
 #define LOST (UINT64_MAX - 1) // a member died, or stood still, while it copied
 enum { CLOSED = 1 };
 
-// What is in a slot, in one word: the bytes added to the block, entries, and members that copy.
+// What a member has in a slot, in one word: bytes of the block, entries, and threads that copy.
 #define ENTRY (UINT64_C(1) << 24)
 #define USER (UINT64_C(1) << 48)
 
@@ -56,17 +58,26 @@ static uint32_t entries_in(uint64_t state)
 
 struct slot {
     _Alignas(64) _Atomic uint64_t base;
-    _Atomic uint64_t state;
+    // The block whose last byte was added, doubled, and 1; who adds a byte then, and finds that no
+    // other is missing, takes it away and writes the block.
+    _Atomic uint64_t ended;
+};
+
+// What a member has in a slot.
+struct part {
+    _Alignas(64) _Atomic uint64_t state;
+    int next; // under the lock: the first entry that is not written
+    _Alignas(64) _Atomic uint32_t entries[N_ENTRY]; // length << 16 | begin; 0: none
 };
 
 // In memory that all members share.
 struct buffer {
-    _Atomic MPI_Offset pos;                     // the shared pointer
+    struct pli_file_head head;
     _Alignas(64) _Atomic uint64_t last;         // when lines were last found to come quickly or not
     _Alignas(64) char lock[PLI_NODE_LOCK_SIZE]; // of who writes blocks
     struct slot slots[N_SLOT];
-    _Alignas(4096) _Atomic uint32_t entries[N_SLOT][N_ENTRY]; // length << 16 | begin; 0: none
-    char bytes[N_SLOT][BLOCK];
+    _Alignas(4096) char bytes[N_SLOT][BLOCK];
+    struct part parts[][N_SLOT]; // of each member
 };
 
 // States of the thread: it sleeps, it will write soon, it is to end.
@@ -91,7 +102,7 @@ size_t pli_file_shared_batch_len(const struct pli_file *f)
 {
     bool is = (f->amode & MPI_MODE_RDONLY) == 0 && !f->needs_lock &&
               f->hints.shared_batch != PLI_FILE_DISABLE && f->hints.shared_map != PLI_FILE_ENABLE;
-    return is ? sizeof(struct buffer) : 0;
+    return is ? sizeof(struct buffer) + (size_t)f->comm->size * sizeof(struct part[N_SLOT]) : 0;
 }
 
 // Memory of a segment is zero; other memory may have been used.
@@ -99,60 +110,103 @@ void pli_file_shared_batch_offer(struct pli_file *f)
 {
     struct buffer *b = (struct buffer *)f->pointer.word;
     if (f->pointer.where != PLI_MEMORY_SEGMENT) {
-        memset((void *)b->entries, 0, sizeof b->entries);
+        memset((void *)b->parts, 0, (size_t)f->comm->size * sizeof b->parts[0]);
     }
     pli_node_lock_init(b->lock);
     atomic_store(&b->last, 0);
     for (int i = 0; i < N_SLOT; i++) {
         atomic_store(&b->slots[i].base, FREE);
-        atomic_store(&b->slots[i].state, 0);
+        atomic_store(&b->slots[i].ended, 0);
     }
 }
 
-// In the order of their places. They are nearly in order.
-static void sort(uint32_t *entries, int n)
+// Bytes of all members in a slot, and whether one of them has lines.
+static uint64_t sum_up(const struct pli_file *f, const struct buffer *b, int i, bool *has_lines_out)
 {
-    for (int i = 1; i < n; i++) {
-        uint32_t e = entries[i];
-        int k = i;
-        for (; k > 0 && (entries[k - 1] & 0xffff) > (e & 0xffff); k--) {
-            entries[k] = entries[k - 1];
+    uint64_t sum = 0;
+    *has_lines_out = false;
+    for (int m = 0; m < f->comm->size; m++) {
+        uint64_t state = atomic_load(&b->parts[m][i].state);
+        sum += bytes_in(state);
+        *has_lines_out = *has_lines_out || entries_in(state) > 0;
+    }
+    return sum;
+}
+
+// Begin with the first entry of each member; returns the bytes of all entries.
+static uint64_t go_back(const struct pli_file *f, struct buffer *b, int i)
+{
+    uint64_t bytes = 0;
+    for (int m = 0; m < f->comm->size; m++) {
+        struct part *p = &b->parts[m][i];
+        int n = (int)entries_in(atomic_load(&p->state));
+        p->next = 0;
+        for (int k = 0; k < n; k++) {
+            bytes += atomic_load_explicit(&p->entries[k], memory_order_acquire) >> 16;
         }
-        entries[k] = e;
     }
+    return bytes;
 }
 
-// Write what was entered, each run by one call. What cannot be written is lost.
-static enum pli_err write_entries(const struct pli_file *f, const struct buffer *b, int i, int n,
-                                  MPI_Offset at)
+// The next entry of a member; 0: there is none.
+static uint32_t entry_of(struct part *p)
 {
-    uint32_t entries[N_ENTRY];
-    int n_ready = 0;
+    int n = (int)entries_in(atomic_load(&p->state));
+    while (p->next < n) {
+        uint32_t e = atomic_load_explicit(&p->entries[p->next], memory_order_acquire);
+        if (e != 0) {
+            return e;
+        }
+        p->next++;
+    }
+    return 0;
+}
+
+// The next entry of all; 0: there is none. They come in the order of their places, unless threads
+// of a member have entered theirs in another.
+static uint32_t take_entry(const struct pli_file *f, struct buffer *b, int i)
+{
+    struct part *first = NULL;
+    uint32_t least = 0;
+    for (int m = 0; m < f->comm->size; m++) {
+        uint32_t e = entry_of(&b->parts[m][i]);
+        if (e != 0 && (first == NULL || (e & 0xffff) < (least & 0xffff))) {
+            first = &b->parts[m][i];
+            least = e;
+        }
+    }
+    if (first != NULL) {
+        first->next++;
+    }
+    return least;
+}
+
+// Write what was entered, each run by one call. What cannot be written is lost. No two entries
+// have a byte in common: when the pointer is moved back all that was entered is written first.
+static enum pli_err write_entries(const struct pli_file *f, struct buffer *b, int i, MPI_Offset at)
+{
     enum pli_err err = PLI_OK;
-    for (int k = 0; k < n; k++) {
-        uint32_t e = atomic_load(&b->entries[i][k]);
-        entries[n_ready] = e;
-        n_ready += e != 0;
+    size_t done;
+    if (go_back(f, b, i) == BLOCK) {
+        return pli_file_sys_write(f->fd, f->name, b->bytes[i], BLOCK, at, &done);
     }
-    sort(entries, n_ready);
-    for (int k = 0, next; k < n_ready && err == PLI_OK; k = next) {
-        uint32_t from = entries[k] & 0xffff, to = from + (entries[k] >> 16);
-        for (next = k + 1; next < n_ready && (entries[next] & 0xffff) <= to; next++) {
-            uint32_t end = (entries[next] & 0xffff) + (entries[next] >> 16);
-            to = end > to ? end : to;
+    uint32_t e = take_entry(f, b, i);
+    while (e != 0 && err == PLI_OK) {
+        uint32_t from = e & 0xffff, to = from + (e >> 16);
+        for (e = take_entry(f, b, i); e != 0 && (e & 0xffff) == to; e = take_entry(f, b, i)) {
+            to += e >> 16;
         }
-        size_t done;
         err = pli_file_sys_write(f->fd, f->name, b->bytes[i] + from, to - from,
                                  at + (MPI_Offset)from, &done);
     }
     return err;
 }
 
-// Nobody adds lines to a slot that is closed. False: somebody still copies.
-static bool wait_for_users(struct slot *s)
+// Nobody adds lines to a slot that is closed. False: this member still copies.
+static bool wait_for_user(const struct part *p)
 {
     uint64_t begin = 0;
-    for (int i = 0; atomic_load(&s->state) >= USER; i++) {
+    for (int i = 0; atomic_load(&p->state) >= USER; i++) {
         if (i % 1000 == 999) {
             uint64_t now = pli_clock_ns();
             begin = begin == 0 ? now : begin;
@@ -166,6 +220,33 @@ static bool wait_for_users(struct slot *s)
     return true;
 }
 
+static bool wait_for_users(const struct pli_file *f, const struct buffer *b, int i)
+{
+    bool is_whole = true;
+    for (int m = 0; m < f->comm->size && is_whole; m++) {
+        is_whole = wait_for_user(&b->parts[m][i]);
+    }
+    return is_whole;
+}
+
+// What a member has in a slot is written. False: it copies, for too long.
+static bool clear(struct part *p, bool is_over)
+{
+    uint64_t state = atomic_load(&p->state), next;
+    int n = (int)entries_in(state);
+    for (int k = 0; k < n; k++) {
+        atomic_store_explicit(&p->entries[k], 0, memory_order_relaxed);
+    }
+    do { // who finds it closed enters and leaves at once
+        if (!wait_for_user(p)) {
+            return false;
+        }
+        state = atomic_load(&p->state) % USER;
+        next = is_over ? 0 : bytes_in(state);
+    } while (!atomic_compare_exchange_weak(&p->state, &state, next));
+    return true;
+}
+
 // Under the lock: write what a slot has. is_over: it is free for another block then, as it is when
 // its block is full. One that died here has written nothing, or the same.
 static enum pli_err write_slot(const struct pli_file *f, struct buffer *b, int i, bool is_over)
@@ -176,47 +257,51 @@ static enum pli_err write_slot(const struct pli_file *f, struct buffer *b, int i
         return PLI_OK;
     }
     uint64_t block = base / 2;
+    bool has;
     atomic_store(&s->base, base | CLOSED);
-    bool is_whole = wait_for_users(s);
-    uint64_t state = atomic_load(&s->state), next;
-    int n = (int)entries_in(state);
-    enum pli_err err = write_entries(f, b, i, n, (MPI_Offset)block * BLOCK);
-    if (!is_whole) {
-        atomic_store(&s->base, LOST);
-        return err;
+    bool is_whole = wait_for_users(f, b, i);
+    enum pli_err err = write_entries(f, b, i, (MPI_Offset)block * BLOCK);
+    is_over = is_over || sum_up(f, b, i, &has) >= BLOCK;
+    for (int m = 0; m < f->comm->size && is_whole; m++) {
+        is_whole = clear(&b->parts[m][i], is_over);
     }
-    for (int k = 0; k < n; k++) {
-        atomic_store_explicit(&b->entries[i][k], 0, memory_order_relaxed);
-    }
-    do { // who finds it closed enters and leaves at once
-        is_whole = wait_for_users(s);
-        state = atomic_load(&s->state) % USER;
-        is_over = is_over || bytes_in(state) >= BLOCK;
-        next = is_over ? 0 : bytes_in(state);
-    } while (is_whole && !atomic_compare_exchange_weak(&s->state, &state, next));
     atomic_store(&s->base, !is_whole ? LOST : is_over ? FREE : block * 2);
     return err;
 }
 
-static enum pli_err write_slots(const struct pli_file *f, struct buffer *b)
+// is_over: in a collective call, where the pointer may be moved.
+static enum pli_err write_slots(const struct pli_file *f, struct buffer *b, bool is_over)
 {
     enum pli_err err = PLI_OK;
     for (int i = 0; i < N_SLOT; i++) {
         uint64_t base = atomic_load(&b->slots[i].base);
         bool is_left = base != FREE && base != LOST && (base & CLOSED) != 0; // by one that died
-        if (is_left || entries_in(atomic_load(&b->slots[i].state)) > 0) {
-            enum pli_err one = write_slot(f, b, i, false);
+        bool has;
+        sum_up(f, b, i, &has);
+        if (is_left || has || is_over) {
+            enum pli_err one = write_slot(f, b, i, is_over);
             err = err == PLI_OK ? one : err;
         }
     }
     return err;
 }
 
-static bool has_lines(const struct buffer *b)
+static bool has_slots(const struct buffer *b)
 {
     bool has = false;
     for (int i = 0; i < N_SLOT; i++) {
-        has = has || entries_in(atomic_load(&b->slots[i].state)) > 0;
+        has = has || atomic_load(&b->slots[i].base) != FREE;
+    }
+    return has;
+}
+
+static bool has_lines(const struct pli_file *f, const struct buffer *b)
+{
+    bool has = false;
+    for (int i = 0; i < N_SLOT && !has; i++) {
+        if (atomic_load(&b->slots[i].base) != FREE) {
+            sum_up(f, b, i, &has);
+        }
     }
     return has;
 }
@@ -237,10 +322,10 @@ static enum pli_err keep(struct pli_file_batch *batch, enum pli_err err)
     return err;
 }
 
-static enum pli_err flush(struct pli_file_batch *batch)
+static enum pli_err flush(struct pli_file_batch *batch, bool is_over)
 {
     pli_node_lock_take(batch->buf->lock);
-    enum pli_err err = write_slots(batch->f, batch->buf);
+    enum pli_err err = write_slots(batch->f, batch->buf, is_over);
     pli_node_lock_drop(batch->buf->lock);
     return keep(batch, err);
 }
@@ -274,7 +359,7 @@ static void *body(void *arg)
         if (!atomic_compare_exchange_strong(&batch->state, &state, IDLE) || state == ENDING) {
             return NULL;
         }
-        if (flush(batch) != PLI_OK) {
+        if (flush(batch, false) != PLI_OK) {
             pli_fail_take(NULL); // it is kept
         }
     }
@@ -330,7 +415,10 @@ static bool claim(const struct pli_file *f, struct buffer *b, int i, uint64_t bl
 {
     struct slot *s = &b->slots[i];
     uint64_t base = atomic_load(&s->base);
-    bool is_used = entries_in(atomic_load(&s->state)) > 0;
+    bool is_used = entries_in(atomic_load(&b->parts[f->comm->rank][i].state)) > 0;
+    if (!is_used && base != FREE) {
+        sum_up(f, b, i, &is_used);
+    }
     if (base == block * 2 && is_used) {
         return true;
     }
@@ -348,6 +436,29 @@ static bool claim(const struct pli_file *f, struct buffer *b, int i, uint64_t bl
            (atomic_compare_exchange_strong(&s->base, &base, block * 2) || base == block * 2);
 }
 
+// This member has added bytes to a block. Where its last byte is there and no other is missing, one
+// of those who see that writes it.
+static enum pli_err write_if_full(const struct pli_file *f, struct buffer *b, int i, uint64_t block,
+                                  bool is_last)
+{
+    struct slot *s = &b->slots[i];
+    uint64_t ended = block * 2 + 1;
+    bool has;
+    enum pli_err err = PLI_OK;
+    if (is_last) {
+        atomic_store(&s->ended, ended);
+    }
+    if (atomic_load(&s->ended) == ended && sum_up(f, b, i, &has) >= BLOCK &&
+        atomic_compare_exchange_strong(&s->ended, &ended, 0)) {
+        pli_node_lock_take(b->lock);
+        if (atomic_load(&s->base) == block * 2) { // not: all was written meanwhile
+            err = write_slot(f, b, i, false);
+        }
+        pli_node_lock_drop(b->lock);
+    }
+    return err;
+}
+
 // Copy n bytes of the access, which are in one block. False: they are to be written.
 static bool store(const struct pli_file_access *a, size_t from, size_t n, MPI_Offset at,
                   enum pli_err *err_out)
@@ -358,26 +469,22 @@ static bool store(const struct pli_file_access *a, size_t from, size_t n, MPI_Of
     uint32_t begin = (uint32_t)(at % BLOCK);
     int i = (int)(block % N_SLOT);
     struct slot *s = &b->slots[i];
+    struct part *p = &b->parts[a->file->comm->rank][i];
     if (!claim(a->file, b, i, block, err_out) || !(batch->has_thread || has_thread(batch))) {
         return false;
     }
-    uint64_t state = atomic_fetch_add(&s->state, USER + ENTRY + n);
-    uint32_t k = entries_in(state);
+    uint32_t k = entries_in(atomic_fetch_add(&p->state, USER + ENTRY));
     if (k == N_ENTRY || atomic_load(&s->base) != block * 2) {
-        atomic_fetch_sub(&s->state, USER + n);
+        atomic_fetch_sub(&p->state, USER);
         return false;
     }
     pli_file_access_pack(a, from, b->bytes[i] + begin, n);
-    atomic_store_explicit(&b->entries[i][k], (uint32_t)n << 16 | begin, memory_order_release);
-    state = atomic_fetch_sub(&s->state, USER);
+    atomic_store_explicit(&p->entries[k], (uint32_t)n << 16 | begin, memory_order_release);
+    atomic_fetch_sub(&p->state, USER - n);
     if (atomic_load(&s->base) == LOST) { // this member stood still for long
         return false;
     }
-    if (bytes_in(state) >= BLOCK && state / USER == 1) {
-        pli_node_lock_take(b->lock);
-        *err_out = write_slot(a->file, b, i, false);
-        pli_node_lock_drop(b->lock);
-    }
+    *err_out = write_if_full(a->file, b, i, block, begin + n == BLOCK);
     return true;
 }
 
@@ -407,6 +514,7 @@ bool pli_file_shared_batch_write(struct pli_file_access *a, enum pli_err *err_ou
     MPI_Offset at = pli_file_view_offset(&a->file->view, a->pos);
     size_t room = BLOCK - (size_t)(at % BLOCK), first = a->len < room ? a->len : room;
     bool is_stored = store(a, 0, first, at, err_out);
+    a->collected = is_stored ? first : 0;
     if (is_stored && first < a->len && *err_out == PLI_OK) {
         is_stored = store(a, first, a->len - first, at + (MPI_Offset)first, err_out);
     }
@@ -418,10 +526,44 @@ bool pli_file_shared_batch_write(struct pli_file_access *a, enum pli_err *err_ou
     return is_stored || *err_out != PLI_OK;
 }
 
+// The block of n bytes that were written has a slot, so that it will be full; where it has none it
+// will be that of a later block, which costs others time.
+static enum pli_err add_written(struct pli_file *f, size_t n, MPI_Offset at)
+{
+    struct buffer *b = f->batch->buf;
+    uint64_t block = (uint64_t)at / BLOCK, base = FREE;
+    int i = (int)(block % N_SLOT);
+    struct part *p = &b->parts[f->comm->rank][i];
+    atomic_compare_exchange_strong(&b->slots[i].base, &base, block * 2);
+    atomic_fetch_add(&p->state, USER);
+    if (atomic_load(&b->slots[i].base) != block * 2) {
+        atomic_fetch_sub(&p->state, USER);
+        return PLI_OK;
+    }
+    atomic_fetch_sub(&p->state, USER - n);
+    return write_if_full(f, b, i, block, (uint64_t)at % BLOCK + n == BLOCK);
+}
+
+enum pli_err pli_file_shared_batch_note(const struct pli_file_access *a)
+{
+    enum pli_err err = PLI_OK;
+    if (!is_wanted(a)) {
+        return PLI_OK;
+    }
+    MPI_Offset begin = pli_file_view_offset(&a->file->view, a->pos);
+    for (size_t done = a->collected, n; done < a->len && err == PLI_OK; done += n) {
+        MPI_Offset at = begin + (MPI_Offset)done;
+        size_t room = BLOCK - (size_t)(at % BLOCK);
+        n = a->len - done < room ? a->len - done : room;
+        err = add_written(a->file, n, at);
+    }
+    return keep(a->file->batch, err);
+}
+
 enum pli_err pli_file_shared_batch_flush(struct pli_file *f)
 {
     struct pli_file_batch *batch = f->batch;
-    return batch != NULL && has_lines(batch->buf) ? flush(batch) : PLI_OK;
+    return batch != NULL && has_lines(batch->f, batch->buf) ? flush(batch, false) : PLI_OK;
 }
 
 enum pli_err pli_file_shared_batch_settle(struct pli_file *f)
@@ -429,7 +571,7 @@ enum pli_err pli_file_shared_batch_settle(struct pli_file *f)
     if (f->batch == NULL) {
         return PLI_OK;
     }
-    if (pli_file_shared_batch_flush(f) != PLI_OK) {
+    if (has_slots(f->batch->buf) && flush(f->batch, true) != PLI_OK) {
         pli_fail_take(NULL); // it is kept
     }
     return take_failure(f->batch);
@@ -442,8 +584,8 @@ void pli_file_shared_batch_flush_all(void)
     }
     for (struct pli_list *l = all.next; l != &all; l = l->next) {
         const struct pli_file_batch *batch = PLI_CONTAINER(l, struct pli_file_batch, link);
-        if (has_lines(batch->buf) && take_soon(batch->buf)) {
-            enum pli_err err = write_slots(batch->f, batch->buf);
+        if (has_lines(batch->f, batch->buf) && take_soon(batch->buf)) {
+            enum pli_err err = write_slots(batch->f, batch->buf, false);
             pli_node_lock_drop(batch->buf->lock);
             if (err != PLI_OK) {
                 pli_fail_take(NULL); // the process ends for another reason, which is told

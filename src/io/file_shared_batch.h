@@ -25,6 +25,8 @@ void pli_file_shared_batch_close(struct pli_file *f);
 // Collect what is written with the shared pointer. False: the line is to be written by itself.
 // *err_out: lines that were collected before could not be written.
 bool pli_file_shared_batch_write(struct pli_file_access *a, enum pli_err *err_out);
+// A line was written by itself.
+enum pli_err pli_file_shared_batch_note(const struct pli_file_access *a);
 // What members have collected is in the file, or this tells what is wrong. Before every access.
 // Context: any thread.
 enum pli_err pli_file_shared_batch_flush(struct pli_file *f);

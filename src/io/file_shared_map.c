@@ -80,7 +80,7 @@ size_t pli_file_shared_map_len(const struct pli_file *f)
 {
     size_t n = (size_t)f->comm->size;
     return is_wanted(f) ? sizeof(struct pli_file_words) + n * sizeof words_of(f)->members[0]
-                        : sizeof(MPI_Offset);
+                        : sizeof(struct pli_file_head);
 }
 
 bool pli_file_shared_map_offer(struct pli_file *f)

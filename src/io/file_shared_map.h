@@ -6,6 +6,7 @@
 #define PLI_IO_FILE_SHARED_MAP_H
 
 #include "base/err.h"
+#include "io/file.h"
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -19,7 +20,7 @@ struct pli_file_access;
 // In memory that all members share. Those who write lines change but two cache lines of it: that of
 // the shared pointer, and one of their own.
 struct pli_file_words {
-    _Atomic MPI_Offset pos;
+    struct pli_file_head head;
     _Atomic MPI_Offset room; // how long the file is made at most; 0: as long as what was written
     _Atomic MPI_Offset made; // to here it has space
     struct {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -54,6 +55,12 @@ enum pli_err pli_file_sys_fail(int error, const char *what, const char *name, MP
     }
     return pli_fail(class_of(error), "cannot %s %lld bytes at offset %lld of file %s: %s", what,
                     len, (long long)at, name, strerror(error));
+}
+
+uint32_t pli_file_sys_type(int fd)
+{
+    struct statfs s;
+    return fstatfs(fd, &s) == 0 ? (uint32_t)s.f_type : 0;
 }
 
 enum pli_err pli_file_sys_read(int fd, const char *name, void *buf, size_t len, MPI_Offset at,

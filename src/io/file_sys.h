@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct iovec;
 
@@ -16,6 +17,9 @@ struct iovec;
 // thread.
 enum pli_err pli_file_sys_fail(int error, const char *what, const char *name, MPI_Offset at,
                                long long len);
+
+// The number of the file system's kind (linux/magic.h); 0: not known.
+uint32_t pli_file_sys_type(int fd);
 
 // Read or write all of `len` bytes at an offset. Reading ends early at the end of the file:
 // *done_out says how many bytes were moved, also on failure.

@@ -19,7 +19,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statfs.h>
 
 enum {
     DEPTH = 32,     // pieces under way
@@ -87,13 +86,9 @@ bool pli_file_uring_is_there(const char **why_out)
 
 // On file systems of this host the page cache answers: a plain call is as fast for large pieces and
 // twice as fast for small ones, which the kernel would hand to a thread of its own.
-static bool is_far(int fd)
+static bool is_far(uint32_t system)
 {
-    struct statfs s;
-    if (fstatfs(fd, &s) != 0) {
-        return false;
-    }
-    switch ((uint32_t)s.f_type) {
+    switch (system) {
     case NFS_SUPER_MAGIC:
     case LUSTRE_MAGIC:
     case GPFS_MAGIC:
@@ -105,11 +100,11 @@ static bool is_far(int fd)
     }
 }
 
-bool pli_file_uring_is_wanted(int fd)
+bool pli_file_uring_is_wanted(uint32_t system)
 {
     const char *reason;
     bool must = strcmp(pli_conf.file_uring, "always") == 0;
-    if (strcmp(pli_conf.file_uring, "never") == 0 || (!must && !is_far(fd))) {
+    if (strcmp(pli_conf.file_uring, "never") == 0 || (!must && !is_far(system))) {
         return false;
     }
     bool is = pli_file_uring_is_there(&reason);

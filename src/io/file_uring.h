@@ -5,6 +5,7 @@
 #define PLI_IO_FILE_URING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pli_file_piece;
 
@@ -12,8 +13,9 @@ struct pli_file_piece;
 // allows it. Else *why_out says what is missing. Context: any thread.
 bool pli_file_uring_is_there(const char **why_out);
 
-// Whether accesses to this file should use it: as PLIANT_FILE_URING says.
-bool pli_file_uring_is_wanted(int fd);
+// Whether accesses to files of this file system (see pli_file_sys_type) should use it: as
+// PLIANT_FILE_URING says.
+bool pli_file_uring_is_wanted(uint32_t system);
 
 // Move pieces, as far as the kernel does; the caller does the rest of those that are not done in
 // another way, which tells why. Nothing is left of the ring afterwards: a process with one cannot

@@ -9,9 +9,9 @@ bool pli_file_uring_is_there(const char **why_out)
     return false;
 }
 
-bool pli_file_uring_is_wanted(int fd)
+bool pli_file_uring_is_wanted(uint32_t system)
 {
-    (void)fd;
+    (void)system;
     return false;
 }
 

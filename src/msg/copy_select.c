@@ -17,7 +17,7 @@ enum {
     CLASS_MIN = 14, // log2 of the smallest size
     N_CLASS = 12,
     TRY = 4,       // messages in a row with one way when it is tried
-    FIRST = 24,    // for the first time, when much is in no cache and not yet mapped
+    FIRST = 24,    // in the first class, when much is in no cache and not yet mapped
     LOOK = 32,     // messages after which the best way is looked at again
     STAY = 4,      // such looks before another way is tried
     PATIENCE = 64, // messages for which a change waits until none is under way
@@ -46,6 +46,7 @@ static struct lane_costs {
     uint32_t n_open; // receives under way
     uint8_t way;     // theirs
     bool is_mixed;   // or not all of them
+    bool is_warm;    // all ways were tried in some class
 } all_costs[PLI_NODE_N_LANE];
 
 static struct class *class_of(struct lane_costs *t, uint64_t size)
@@ -124,7 +125,7 @@ static void settle(struct class *c)
 }
 
 // Messages in a row are over: count them, and say what comes next.
-static void turn(const struct lane_costs *t, struct class *c, int n_way)
+static void turn(struct lane_costs *t, struct class *c, int n_way)
 {
     settle(c);
     int w = untried(c, n_way);
@@ -132,6 +133,7 @@ static void turn(const struct lane_costs *t, struct class *c, int n_way)
     c->is_staying = false;
     if (w < 0) {
         int best = best_of(c, n_way);
+        t->is_warm = true;
         bool is_due = was_staying && n_way > 1 && ++c->n_look % STAY == 0;
         w = is_due ? again(c, n_way, best) : best;
         c->is_staying = w == best;
@@ -141,7 +143,7 @@ static void turn(const struct lane_costs *t, struct class *c, int n_way)
                     (int)(c->cost[1] * 1000), (int)(c->cost[2] * 1000));
         }
     }
-    c->left = c->is_staying ? LOOK : (c->begun & 1u << w) != 0 ? TRY : FIRST;
+    c->left = c->is_staying ? LOOK : t->is_warm || (c->begun & 1u << w) != 0 ? TRY : FIRST;
     c->begun |= (uint8_t)(1u << w);
     c->way = (uint8_t)w;
 }

@@ -11,13 +11,13 @@
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/log.h"
+#include "base/process_stat.h"
 #include "boot/boot.h"
 #include "msg/lane.h"
 #include "msg/progress_thread.h"
 #include "net/net.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,26 +48,6 @@ static void add_other(struct others *o, int cpu, uint32_t index, int here)
     }
 }
 
-// Which processor the kernel has a process on, -1: it does not tell.
-static int ask_kernel(uint32_t pid)
-{
-    enum { FIELD = 37 }; // of /proc/PID/stat, counted from the state behind the name
-    char path[32], line[1024];
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    FILE *f = fopen(path, "re");
-    if (f == NULL) {
-        return -1;
-    }
-    size_t n = fread(line, 1, sizeof line - 1, f);
-    fclose(f);
-    line[n] = '\0';
-    char *at = strrchr(line, ')');
-    for (int i = 0; i < FIELD && at != NULL; i++) {
-        at = strchr(at + 1, ' ');
-    }
-    return at != NULL ? atoi(at + 1) : -1;
-}
-
 // What the ranks of this host have told; is_exact: and, where the kernel tells, where they are now.
 static void look_at_host(struct others *o, int here, bool is_exact)
 {
@@ -81,8 +61,9 @@ static void look_at_host(struct others *o, int here, bool is_exact)
             continue;
         }
         uint32_t pid = atomic_load_explicit(&r->pid, memory_order_relaxed);
-        int cpu = is_exact && n <= ASK_MAX ? ask_kernel(pid) : -1;
-        add_other(o, cpu >= 0 ? cpu : (int)told - 1, r->index, here);
+        bool is_asked = is_exact && n <= ASK_MAX;
+        int64_t cpu = is_asked ? pli_process_stat(pid, PLI_PROCESS_STAT_PROCESSOR) : -1;
+        add_other(o, cpu >= 0 ? (int)cpu : (int)told - 1, r->index, here);
     }
 }
 
@@ -192,4 +173,19 @@ void pli_placement_check(struct pli_lane *lane)
             n_shared = 0;
         }
     }
+}
+
+bool pli_placement_leave_peer(struct pli_lane *lane)
+{
+    static _Thread_local bool is_over; // moving is not possible
+    uint32_t index;
+    int here = sched_getcpu();
+    if (here < 0 || lane->net->ops->peer_processor(lane->net, &index) != here) {
+        return true;
+    }
+    struct others o = { .is_here = true };
+    CPU_ZERO(&o.taken);
+    CPU_SET(here, &o.taken);
+    is_over = is_over || !pli_conf.spread || !move(&o, here);
+    return sched_getcpu() != here;
 }

@@ -5,12 +5,14 @@
 // lanes without a limit of time. Of the others it only has to know when they become so.
 #include "msg/progress_thread.h"
 
+#include "base/clock.h"
 #include "base/conf.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "boot/wait_record_wire.h"
 #include "ckpt/freeze_wire.h"
 #include "msg/lane.h"
+#include "msg/placement.h"
 #include "msg/process.h"
 #include "msg/progress.h"
 
@@ -20,8 +22,10 @@
 #include <sys/prctl.h>
 
 enum {
-    REST_NS = 1000000,      // until the next look, while a lane is active
-    REST_MOST = 4 * REST_NS // grows up to this while threads sleep in calls, which then tell
+    REST_NS = 1000000,       // until the next look, while a lane is active
+    REST_MOST = 4 * REST_NS, // grows up to this while threads sleep in calls, which then tell
+    LOOK_NS = 30000,         // it looks for more: some round trips over TCP
+    SOON_NS = 100000         // who asks again within this asks in a row
 };
 
 _Atomic int pli_progress_thread_is_deep;
@@ -94,6 +98,47 @@ static bool is_attended(const struct look *k)
     return true;
 }
 
+// Whether the deserted lanes are still left to this thread.
+static bool is_deserted(const struct look *k)
+{
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        if ((k->deserted >> i & 1) != 0 &&
+            atomic_load_explicit(&lane_at(i)->n_poll, memory_order_relaxed) != k->polls[i]) {
+            return false;
+        }
+    }
+    return is_attended(k);
+}
+
+// Whether who was served just now asks again so soon that the thread does better to look for it than
+// to be woken: the second time, if there is a core for that and it is not the one of who asks.
+static bool is_worth_looking(const struct look *k, uint64_t now)
+{
+    static uint64_t last_ns;
+    bool is_soon = now - last_ns < SOON_NS;
+    last_ns = now;
+    return is_soon && !pli_lane_is_oversubscribed() &&
+           pli_placement_leave_peer(lane_at(__builtin_ctz(k->deserted)));
+}
+
+// Serve what came, and what comes in the next moment: to be woken costs as much as all the rest.
+static void serve_all(struct look *k)
+{
+    bool is_asked = false, is_looking = false;
+    uint64_t until_ns = 0;
+    int n;
+    do {
+        n = serve(k);
+        uint64_t now = n > 0 || is_looking ? pli_clock_ns() : 0;
+        if (n > 0 && !is_asked) {
+            is_asked = true;
+            is_looking = is_worth_looking(k, now);
+        }
+        until_ns = n > 0 ? now + LOOK_NS : until_ns;
+        is_looking = is_looking && now < until_ns;
+    } while (!atomic_load(&is_ending) && (n > 0 || is_looking) && is_deserted(k));
+}
+
 // Watch the deserted lanes and serve what comes, at most for a time, 0: until something comes.
 static void watch(struct look *k, int seen, uint64_t time_ns)
 {
@@ -102,8 +147,7 @@ static void watch(struct look *k, int seen, uint64_t time_ns)
     if (serve(k) == 0 && is_attended(k) && atomic_load(&kicks) == seen) {
         pli_progress_sleep(&w, time_ns);
     }
-    while (serve(k) > 0 && !atomic_load(&is_ending)) {
-    }
+    serve_all(k);
     pli_progress_end(&w); // threads that came meanwhile look after their lanes themselves
 }
 

@@ -11,6 +11,7 @@
 #include "msg/unexpected.h"
 #include "net/net.h"
 #include "obj/comm.h"
+#include "obj/impi_span.h"
 
 #include <pthread.h>
 
@@ -75,7 +76,11 @@ static enum pli_stat_peer peer_of(const struct pli_request *r)
         return PLI_STAT_OTHER_JOB;
     }
     uint32_t row;
-    bool is_here = pli_boot_is_here(pli_proc.boot, pli_proc.boot->job | (uint32_t)proc, &row);
+    uint64_t whole = pli_proc.boot->job | (uint32_t)proc;
+    if (pli_boot.gateway != NULL && pli_impi_span_is_far(whole)) { // its ranks are as if of the job
+        return PLI_STAT_OTHER_JOB;
+    }
+    bool is_here = pli_boot_is_here(pli_proc.boot, whole, &row);
     return is_here ? PLI_STAT_SAME_HOST : PLI_STAT_SAME_JOB;
 }
 

@@ -8,6 +8,7 @@ const struct pli_statistics_hooks *_Atomic pli_statistics_hooks;
 _Atomic uint8_t pli_statistics_asked;
 void (*_Atomic pli_statistics_looked)(uint32_t n_look);
 _Atomic uint32_t pli_statistics_n_checkpoint;
+_Atomic uint32_t pli_statistics_n_retry;
 
 void pli_statistics_look(uint32_t n_look)
 {

@@ -59,6 +59,8 @@ extern _Atomic uint8_t pli_statistics_asked;
 extern void (*_Atomic pli_statistics_looked)(uint32_t n_look);
 // How often all processes stood still for a checkpoint, or wrote their state.
 extern _Atomic uint32_t pli_statistics_n_checkpoint;
+// How often a call to another process had to be made again, or at its next address.
+extern _Atomic uint32_t pli_statistics_n_retry;
 
 static inline bool pli_statistics_is_on(void)
 {

@@ -252,6 +252,9 @@ enum pli_err pli_op_reduce_local(const void *in, void *inout, MPI_Count count,
     if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE) {
         return pli_fail(PLI_ERR_BUFFER, "MPI_IN_PLACE has no meaning here");
     }
+    if (in == inout && type->size > 0) {
+        return pli_fail(PLI_ERR_BUFFER, "inbuf and inoutbuf are the same memory");
+    }
     pli_op_apply(op, in, inout, count, type);
     return PLI_OK;
 }

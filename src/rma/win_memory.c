@@ -9,6 +9,7 @@
 #include "rma/win.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,9 +53,21 @@ void pli_win_memory_give(struct pli_win_memory *m)
     m->at = NULL;
 }
 
+// Memory of the machine; asking the system takes a call, which a file that is opened would notice.
+static uint64_t all_memory(void)
+{
+    static _Atomic uint64_t known;
+    uint64_t all = atomic_load_explicit(&known, memory_order_relaxed);
+    if (all == 0) {
+        all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&known, all, memory_order_relaxed);
+    }
+    return all;
+}
+
 static bool take_segment(struct pli_win_memory *m, size_t len)
 {
-    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t all = all_memory();
     *m = (struct pli_win_memory){ .where = PLI_MEMORY_SEGMENT,
                                   .at = len < all ? pli_segment_take(len) : NULL };
     return m->at != NULL;

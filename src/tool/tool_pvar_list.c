@@ -88,6 +88,13 @@ static uint64_t now_connections(const struct pli_tool_pvar *v, struct pli_comm *
     return pli_statistics_connections(v->a);
 }
 
+static uint64_t now_retries(const struct pli_tool_pvar *v, struct pli_comm *comm)
+{
+    (void)v;
+    (void)comm;
+    return atomic_load(&pli_statistics_n_retry);
+}
+
 static uint64_t now_requests(const struct pli_tool_pvar *v, struct pli_comm *comm)
 {
     (void)v;
@@ -284,6 +291,11 @@ static void add_counts(void)
     v->is_continuous = true;
     v->now = now_count;
     v->a = PLI_STAT_CONNECTIONS;
+    v = add(MPI_T_PVAR_CLASS_COUNTER, PLI_TOOL_TRANSPORT, "connection_retries");
+    about(v, "calls to other processes that were made again, or at their next address, since the "
+             "handle was allocated");
+    v->is_continuous = true;
+    v->now = now_retries;
     v = add(MPI_T_PVAR_CLASS_COUNTER, PLI_TOOL_PROGRESS, "progress_polls");
     about(v, "looks for messages since the handle was allocated");
     v->is_continuous = true;

@@ -6,6 +6,7 @@
 #include "launcher/base/launcher.h"
 #include "launcher/base/pack.h"
 #include "launcher/base/say.h"
+#include "launcher/observe/host_clock.h"
 #include "launcher/observe/profile.h"
 #include "launcher/observe/timeline.h"
 #include "launcher/observe/trace_model.h"
@@ -28,7 +29,10 @@ static void read_all(struct pli_trace_model *m, const uint8_t *data, size_t len)
         memcpy(copy, data + at, n);
         struct pli_unpack u = { copy, (const unsigned char *)copy + n, false };
         uint32_t before = m->n_rank;
-        bool is_good = pli_trace_model_add(m, (uint32_t)(at % 3), (int64_t)n - 300, &u);
+        struct pli_host_clock clock = { 0 };
+        pli_host_clock_add(&clock, n, (int64_t)n - 300, 1);
+        pli_host_clock_add(&clock, (uint64_t)at << 40, 300 - (int64_t)n, 1);
+        bool is_good = pli_trace_model_add(m, (uint32_t)(at % 3), &clock, &u);
         FUZZ_MUST(m->n_rank == before + is_good);
         free(copy);
         at += n;

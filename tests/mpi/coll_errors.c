@@ -42,6 +42,28 @@ static void reduce_nothing(MPI_Comm c)
     MPI_Request_free(&q);
 }
 
+// Two layouts with holes in one array that do not overlap: even elements leave, odd ones come.
+static void even_to_odd(MPI_Comm c)
+{
+    MPI_Datatype even, odd;
+    int v[128], one = 1, at = 1;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &even);
+    MPI_Type_indexed(1, &one, &at, MPI_INT, &odd);
+    MPI_Type_create_resized(odd, 0, 2 * sizeof(int), &odd);
+    MPI_Type_commit(&even);
+    MPI_Type_commit(&odd);
+    for (int i = 0; i < n; i++) {
+        v[2 * i] = 100 * me + i;
+    }
+    GOOD(MPI_Alltoall(v, 1, even, v, 1, odd, c));
+    for (int i = 0; i < n; i++) {
+        T_EQ(v[2 * i], 100 * me + i);
+        T_EQ(v[2 * i + 1], 100 * i + me);
+    }
+    MPI_Type_free(&even);
+    MPI_Type_free(&odd);
+}
+
 static void arguments(void)
 {
     MPI_Comm c = MPI_COMM_WORLD;
@@ -69,6 +91,17 @@ static void arguments(void)
     FAILS(MPI_Allreduce(a, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, c), MPI_ERR_BUFFER);
     FAILS(MPI_Allreduce(a, b, -3, MPI_INT, MPI_SUM, c), MPI_ERR_COUNT);
     FAILS(MPI_Allgather(a, 1, MPI_INT, a, 1, MPI_INT, c), MPI_ERR_BUFFER);
+    FAILS(MPI_Allgather(a + me, 1, MPI_INT, a, 1, MPI_INT, c), MPI_ERR_BUFFER);
+    FAILS(MPI_Allgatherv(a + me, 1, MPI_INT, a, counts, displs, MPI_INT, c), MPI_ERR_BUFFER);
+    FAILS(MPI_Ialltoall(a, 1, MPI_INT, a, 1, MPI_INT, c, &q), MPI_ERR_BUFFER);
+    FAILS(MPI_Alltoallv(a, counts, displs, MPI_INT, a, counts, displs, MPI_INT, c), MPI_ERR_BUFFER);
+    if (me == 0) {
+        FAILS(MPI_Scatter(a, 1, MPI_INT, a, 1, MPI_INT, 0, c), MPI_ERR_BUFFER);
+        FAILS(MPI_Scatterv(a, counts, displs, MPI_INT, a, 1, MPI_INT, 0, c), MPI_ERR_BUFFER);
+        FAILS(MPI_Gatherv(a, 1, MPI_INT, a, counts, displs, MPI_INT, 0, c), MPI_ERR_BUFFER);
+    }
+    FAILS(MPI_Reduce_local(a, a, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
+    even_to_odd(c);
     FAILS(MPI_Allgather(a, 1, MPI_INT, b, -1, MPI_INT, c), MPI_ERR_COUNT);
     FAILS(MPI_Alltoallv(a, NULL, displs, MPI_INT, b, counts, displs, MPI_INT, c), MPI_ERR_ARG);
     counts[n - 1] = -1;

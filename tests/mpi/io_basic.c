@@ -170,7 +170,8 @@ static void check_shared(void)
     (void)seen;
 }
 
-static int n_converted;
+static int n_converted, n_strange; // the latter in threads that are no ranks
+static _Thread_local int is_rank;
 
 static int extent(MPI_Datatype t, MPI_Aint *out, void *extra)
 {
@@ -199,7 +200,50 @@ static int get(void *user, MPI_Datatype t, int count, void *file, MPI_Offset at,
         ((int *)user)[i] = ((int *)file)[2 * i];
     }
     n_converted++;
+    n_strange += !is_rank;
     return MPI_SUCCESS;
+}
+
+enum { MANY = 20000 };
+
+// A function of the program is called by the program's own thread, also where it does not wait.
+static void check_later(const char *rep)
+{
+    char name[128];
+    MPI_File f;
+    static _Thread_local int x[MANY], y[MANY];
+    MPI_Request r;
+    MPI_Status s;
+    int count, flag = 0;
+    snprintf(name, sizeof name, "%s.%d", path, me);
+    T_EQ(MPI_File_open(MPI_COMM_SELF, name,
+                       MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                       &f),
+         0);
+    T_EQ(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, rep, MPI_INFO_NULL), 0);
+    for (int way = 0; way < 3; way++) {
+        for (int i = 0; i < MANY; i++) {
+            x[i] = me + i + way;
+        }
+        n_converted = 0;
+        T_EQ(MPI_File_iwrite_at_all(f, way, x, MANY, MPI_INT, &r), 0);
+        T_EQ(MPI_Wait(&r, &s), 0);
+        T_EQ(way < 2 ? MPI_File_iread_at(f, way, y, MANY, MPI_INT, &r)
+                     : MPI_File_iread_at_all(f, way, y, MANY, MPI_INT, &r),
+             0);
+        while (way == 1 && !flag) {
+            T_EQ(MPI_Request_get_status(r, &flag, &s), 0);
+        }
+        T_EQ(MPI_Wait(&r, &s), 0);
+        MPI_Get_count(&s, MPI_INT, &count);
+        T_EQ(count, MANY);
+        T_EQ(memcmp(x, y, sizeof x), 0);
+        T_EQ(n_converted, 2);
+    }
+    T_EQ(MPI_File_read_at_all_begin(f, 0, y, 5, MPI_INT), 0);
+    T_EQ(MPI_File_read_at_all_end(f, y, &s), 0);
+    T_EQ(MPI_File_close(&f), 0);
+    T_EQ(n_strange, 0);
 }
 
 static void check_datareps(void)
@@ -236,6 +280,7 @@ static void check_datareps(void)
     T_EQ(y[0], me);
     T_OK(n_converted > 0);
     T_EQ(MPI_File_close(&f), 0);
+    check_later(rep);
 }
 
 static int n_error;
@@ -343,6 +388,7 @@ static void check_long(void)
 
 int main(int argc, char **argv)
 {
+    is_rank = 1;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);

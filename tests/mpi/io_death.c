@@ -5,9 +5,11 @@
 // Arguments: where it dies, which rank, and "respawn".
 #include "t.h"
 
+#include <linux/magic.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -18,6 +20,10 @@ static int me, n, victim;
 static bool is_respawn;
 static char path[64];
 static int dies_in; // the n-th call that moves data; 0: in none
+// "behind": files are as on the network, where a window is written while the next one comes, and no
+// record between those of the ranks is left out.
+static bool is_far;
+static int width; // records of a row: one of each rank, and one of nobody
 
 static void die(void)
 {
@@ -30,6 +36,19 @@ static ssize_t move_data(long number, int fd, const struct iovec *iov, int n_iov
         die();
     }
     return syscall(number, fd, iov, n_iov, at, 0);
+}
+
+int fstatfs64(int fd, struct statfs64 *out);
+int fstatfs64(int fd, struct statfs64 *out)
+{
+    int rc = (int)syscall(SYS_fstatfs, fd, out);
+    out->f_type = is_far ? FUSE_SUPER_MAGIC : out->f_type;
+    return rc;
+}
+
+int fstatfs(int fd, struct statfs *out)
+{
+    return fstatfs64(fd, (struct statfs64 *)out);
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
@@ -113,9 +132,8 @@ static MPI_File open_records(MPI_Comm comm, const char *map)
     MPI_Info_set(info, "pliant_map", map);
     T_EQ(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f), 0);
     MPI_Info_free(&info);
-    // One record of each rank, then one of nobody.
     MPI_Type_contiguous(RECORD, MPI_BYTE, &record);
-    MPI_Type_create_resized(record, 0, (MPI_Aint)RECORD * (n + 1), &view);
+    MPI_Type_create_resized(record, 0, (MPI_Aint)RECORD * width, &view);
     MPI_Type_commit(&view);
     T_EQ(MPI_File_set_view(f, (MPI_Offset)RECORD * me, MPI_BYTE, view, "native", MPI_INFO_NULL), 0);
     MPI_Type_free(&view);
@@ -130,7 +148,7 @@ static void fill(void)
     memset(line, 'o', sizeof line);
     T_EQ(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &f),
          0);
-    for (int i = 0; me == 0 && i < N_RECORD * (n + 1); i++) {
+    for (int i = 0; me == 0 && i < N_RECORD * width; i++) {
         T_EQ(MPI_File_write(f, line, RECORD, MPI_BYTE, MPI_STATUS_IGNORE), 0);
     }
     T_EQ(MPI_File_close(&f), 0);
@@ -143,9 +161,9 @@ static void check_bytes(MPI_Comm comm)
     static char line[RECORD];
     MPI_File f;
     T_EQ(MPI_File_open(comm, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &f), 0);
-    for (int i = 0; i < N_RECORD * (n + 1) && t_failed == 0; i++) {
+    for (int i = 0; i < N_RECORD * width && t_failed == 0; i++) {
         T_EQ(MPI_File_read(f, line, RECORD, MPI_BYTE, MPI_STATUS_IGNORE), 0);
-        int rank = i % (n + 1);
+        int rank = i % width;
         for (int k = 0; k < RECORD && t_failed == 0; k++) {
             T_OK(line[k] == 'o' || (rank < n && line[k] == new_byte(rank)));
         }
@@ -249,6 +267,8 @@ int main(int argc, char **argv)
     T_MUST(argc > 2);
     victim = atoi(argv[2]);
     is_respawn = argc > 3 && strcmp(argv[3], "respawn") == 0;
+    is_far = strcmp(argv[1], "behind") == 0;
+    width = is_far ? n : n + 1;
     int version;
     MPIX_Comm_world_version(MPI_COMM_WORLD, &version);
     if (version > 0) { // this process was started instead of the one that died

@@ -5,12 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -22,12 +25,15 @@ static struct {
     size_t most;   // bytes that a call moves; 0: all
     int interrupt; // every second call is interrupted
     int sync_error, open_error, lock_error;
+    int is_far; // files are on a file system of the network
 } fault;
-static int n_call;
+static int n_call, n_behind; // of these in another thread than that of main
+static pthread_t main_thread;
 
 static ssize_t move_data(long number, int fd, const struct iovec *iov, int n, off_t at)
 {
     n_call++;
+    n_behind += !pthread_equal(pthread_self(), main_thread);
     if (fault.interrupt && n_call % 2 == 0) {
         errno = EINTR;
         return -1;
@@ -92,6 +98,19 @@ ssize_t preadv64(int fd, const struct iovec *iov, int n, off_t at)
     return move_data(SYS_preadv, fd, iov, n, at);
 }
 
+int fstatfs64(int fd, struct statfs64 *out);
+int fstatfs64(int fd, struct statfs64 *out)
+{
+    int rc = (int)syscall(SYS_fstatfs, fd, out);
+    out->f_type = fault.is_far ? FUSE_SUPER_MAGIC : out->f_type;
+    return rc;
+}
+
+int fstatfs(int fd, struct statfs *out)
+{
+    return fstatfs64(fd, (struct statfs64 *)out);
+}
+
 int fsync(int fd)
 {
     errno = fault.sync_error;
@@ -126,7 +145,8 @@ int open(const char *name, int flags, ...)
     return open_file(name, flags, mode);
 }
 
-enum { RECORD = 64, N_RECORD = 256, BYTES = RECORD * N_RECORD };
+// WINDOW: half of the buffer of an aggregator, in which another half is under way.
+enum { RECORD = 64, N_RECORD = 256, BYTES = RECORD * N_RECORD, WINDOW = 2048 };
 
 static int me, n;
 static char path[64], dir[80];
@@ -234,6 +254,8 @@ static MPI_File open_with(int records, bool is_mapped)
     snprintf(text, sizeof text, "%d", n);
     MPI_Info_create(&info);
     MPI_Info_set(info, "cb_nodes", text);
+    snprintf(text, sizeof text, "%d", 2 * WINDOW);
+    MPI_Info_set(info, "cb_buffer_size", fault.is_far ? text : "65536");
     MPI_Info_set(info, "pliant_map", is_mapped ? "automatic" : "disable");
     T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f), 0);
     MPI_Info_free(&info);
@@ -419,6 +441,40 @@ static void check_locks(void)
     T_EQ(MPI_File_close(&f), 0);
 }
 
+// On a file system that answers late a window is written, or read, while the next one comes, by
+// another thread. One that fails is the last that is written.
+static void check_windows(void)
+{
+    fault.is_far = 1;
+    for (int after = 0; after < 6; after++) {
+        MPI_File f = open_with(1, false);
+        fault.error = me == after % n ? EIO : 0;
+        fault.after = after;
+        n_call = n_behind = 0;
+        expect(move(f, true, AT_ALL, 0), MPI_ERR_IO, EIO, true);
+        T_EQ(n_call, me == after % n ? after + 1 : BYTES / WINDOW);
+        T_EQ(n_behind, n_call);
+        fault.after = after;
+        expect(move(f, false, AT_ALL, 0), MPI_ERR_IO, EIO, true);
+        fault.error = 0;
+        T_EQ(move(f, true, AT_ALL, 0), 0);
+        memset(in, 0, BYTES);
+        fault.most = 1000;
+        T_EQ(move(f, false, AT_ALL, 0), 0);
+        fault.most = 0;
+        T_EQ(memcmp(in, out, BYTES), 0);
+        // The file ends within a window.
+        MPI_Status s;
+        int got, want = BYTES / 2 + (me == 0 ? 5 : 0);
+        T_EQ(MPI_File_set_size(f, (MPI_Offset)n * BYTES / 2 + 5), 0);
+        T_EQ(MPI_File_read_at_all(f, 0, in, BYTES, MPI_BYTE, &s), 0);
+        MPI_Get_count(&s, MPI_BYTE, &got);
+        T_EQ(got, want);
+        T_EQ(MPI_File_close(&f), 0);
+    }
+    fault.is_far = 0;
+}
+
 // A folder that goes while a file in it is open.
 static void check_folder(void)
 {
@@ -452,6 +508,7 @@ static void check_folder(void)
 
 int main(int argc, char **argv)
 {
+    main_thread = pthread_self();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
@@ -470,6 +527,9 @@ int main(int argc, char **argv)
     check_overlap();
     check_others();
     check_locks();
+    if (n > 1) { // one rank alone does not exchange anything
+        check_windows();
+    }
     check_folder();
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Performance variables and events of MPI_T against a pattern of messages that is known.
-// Argument: the transport between the ranks, as variables name it, and the class of peer.
+// Arguments: the transport between the ranks, as variables name it, the class of peer, and a word
+// where only messages are to be looked at.
 #include "t.h"
 
 #include <mpi.h>
@@ -428,6 +429,65 @@ static void check_dropped(void)
 }
 #endif
 
+#ifdef MPI_COMM_ENDPOINTS
+// Two endpoints of each process, each with a thread that sends to the next one: of the process, and
+// of the other.
+static MPI_Comm points[2];
+
+static void *send_around(void *arg)
+{
+    MPI_Comm comm = *(MPI_Comm *)arg;
+    int me, n, word = 0;
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &n);
+    for (int i = 0; i < N; i++) {
+        MPI_Sendrecv(&me, 1, MPI_INT, (me + 1) % n, TAG, &word, 1, MPI_INT, (me + n - 1) % n, TAG,
+                     comm, MPI_STATUS_IGNORE);
+        T_EQ(word, (me + n - 1) % n);
+    }
+    return NULL;
+}
+
+static void *free_point(void *arg)
+{
+    T_EQ(MPI_Comm_free(arg), MPI_SUCCESS);
+    return NULL;
+}
+
+static void run_threads(void *(*fn)(void *))
+{
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++) {
+        T_MUST(pthread_create(&t[i], NULL, fn, &points[i]) == 0);
+    }
+    pthread_join(t[0], NULL);
+    pthread_join(t[1], NULL);
+}
+
+static void check_endpoints(void)
+{
+    T_MUST(MPI_Comm_create_endpoints(MPI_COMM_WORLD, 2, MPI_INFO_NULL, points) == MPI_SUCCESS);
+    struct var inside = counter("sent_%s_messages", "process", NULL),
+               outside = counter("sent_%s_messages", peer, NULL),
+               bytes = counter("sent_%s_bytes", peer, NULL),
+               received = counter("received_%s", "messages", NULL),
+               first = counter("comm_%s_messages", "sent", &points[0]),
+               second = counter("comm_%s_messages", "received", &points[1]);
+    start();
+    run_threads(send_around);
+    T_EQ(MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS);
+    T_EQ(value(inside), N);
+    T_EQ(value(outside), N);
+    T_EQ(value(bytes), N * sizeof(int));
+    T_EQ(value(received), 2 * N);
+    T_EQ(value(first), N);
+    T_EQ(value(second), N);
+    MPI_T_pvar_session_free(&session);
+    MPI_T_pvar_session_create(&session);
+    run_threads(free_point);
+}
+#endif
+
 static _Atomic int is_over;
 
 static void *read_all(void *arg)
@@ -485,12 +545,21 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     T_MUST(size == 2);
     check_messages();
+    if (argc > 3) {
+        MPI_T_pvar_session_free(&session);
+        MPI_Finalize();
+        T_EQ(MPI_T_finalize(), MPI_SUCCESS);
+        return t_status();
+    }
     check_queues();
     check_collectives();
     check_rma();
 #if MPI_VERSION >= 4
     check_events();
     check_dropped();
+#endif
+#ifdef MPI_COMM_ENDPOINTS
+    check_endpoints();
 #endif
     check_threads();
     MPI_Finalize();

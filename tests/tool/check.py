@@ -57,6 +57,10 @@ def main():
     sanitizer_behind()
     r = Run("--check", "-n", 3, PROBE, "fine")
     check(r.rc == 0 and r.err == "", r)
+    # Where every message waits for its receive, those of the checker must not.
+    for hosts in ("1", "3"):
+        r = Run("--check", "-n", 3, PROBE, "fine", env={"PLIANT_EAGER_MAX": "0", "PLIANT_FAKE_HOSTS": hosts})
+        check(r.rc == 0 and r.err == "", r)
     r = Run("--check=timing", "-n", 1, PROBE, "fine")
     check(r.rc == 0 and r.err == "", r)
     for kind in KINDS:
@@ -67,18 +71,22 @@ def main():
         one(kind, "leaks")
     one("type", "type_struct", marks=("here: type_struct", "there: type_struct"))
     one("unsafe", "unsafe-ring", marks=("here: unsafe-ring", "there: unsafe-ring"))
+    one("unsafe", "unsafe-early", marks=("here: unsafe-early", "there: unsafe-early"))
     one("race", "own-race", marks=("here: own-race", "there: own-race"))
+    one("race", "lock-race", marks=("here: lock-race", "there: lock-race"))
     one("early-write", "early-small", marks=("here: early-small", "there: early-small"))
     one("timing", option="--check=timing")
     r = Run("-n", 3, PROBE, "type")
     check("check:" not in r.err, r)
     r = Run("--check=nonsense", "-n", 1, PROBE)
     check(r.rc != 0 and "--check=nonsense: there is --check" in r.words, r)
-    r = Run("--check", "--profile", "-n", 1, PROBE)
-    check(r.rc != 0 and "--check does not work together with" in r.words, r)
     # On three pretended hosts, the notes go over TCP.
     r = Run("--check", "-n", 3, PROBE, "type", env={"PLIANT_FAKE_HOSTS": "3"})
     check(said(r, "type"), r)
+    # Ranks of one IMPI client are looked at on communicators of several, too.
+    for argument, lines in (("fine-impi", 0), ("type", 1)):
+        r = Run("--local", "--check", "-n", 2, PROBE, argument, ":", "--check", "-n", 1, PROBE, argument, tool=os.path.join(BUILD, "bin", "impirun"))
+        check(r.rc == 0 and len(said(r, "type")) == lines and r.err.count("check:") == lines, r)
     foreign()
     sys.exit(status())
 

@@ -181,6 +181,20 @@ static void unsafe_ring(void)
     n_done++;
 }
 
+// Told while the program runs, which does not come to its end.
+static void unsafe_early(void)
+{
+    int next = (rank + 1) % size, before = (rank + size - 1) % size, n;
+    MPI_Send(numbers, 1, MPI_INT, next, 0, world);                      // there: unsafe-early
+    MPI_Recv(numbers, 1, MPI_INT, before, 0, world, MPI_STATUS_IGNORE); // here: unsafe-early
+    MPI_Barrier(world);
+    for (int i = 0; i < 100; i++) {
+        MPI_Iprobe(before, 7, world, &n, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(world);
+    MPI_Abort(world, 3);
+}
+
 static void ready(void)
 {
     if (rank == 0) {
@@ -330,6 +344,24 @@ static void own_race(void)
     n_done++;
 }
 
+// All hold a shared lock, and none is done with it before all have written.
+static void lock_race(void)
+{
+    MPI_Win win;
+    int value = rank;
+    MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, world, &win);
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        MPI_Put(&value, 1, MPI_INT, 2, 3, 1, MPI_INT, win); // here: lock-race
+    } else if (rank == 1) {
+        MPI_Put(&value, 2, MPI_INT, 2, 2, 2, MPI_INT, win); // there: lock-race
+    }
+    MPI_Barrier(world);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    n_done++;
+}
+
 static void *call_mpi(void *arg)
 {
     int flag;
@@ -421,6 +453,58 @@ static void fine_ring(int next, int before)
     expect(rank != 0 || size == 1 || n == 4 * (size - 1), "a ring");
 }
 
+// What was refused or cancelled does not come, and what comes after it is of another type.
+static void fine_unsent(int next, int before)
+{
+    MPI_Request r;
+    MPI_Status s;
+    int flag = 0, err;
+    MPI_Issend(numbers, 4, MPI_INT, next, 6, world, &r);
+    MPI_Cancel(&r);
+    MPI_Wait(&r, &s);
+    MPI_Test_cancelled(&s, &flag);
+    expect(flag, "MPI_Cancel");
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    err = MPI_Send(NULL, 4, MPI_INT, next, 6, world);
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
+    expect(err != MPI_SUCCESS, "MPI_Send");
+    MPI_Barrier(world);
+    MPI_Sendrecv(reals, 4, MPI_DOUBLE, next, 6, reals + 8, 4, MPI_DOUBLE, before, 6, world,
+                 MPI_STATUS_IGNORE);
+    MPI_Issend(numbers, 4, MPI_INT, next, 6, world, &r);
+    MPI_Cancel(&r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+// Accesses to one place that locks, flushes or operations keep apart.
+static void fine_windows(void)
+{
+    MPI_Win win;
+    int value = rank, got, one = 1, none = 0;
+    MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, world, &win);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Get(&got, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
+    MPI_Win_flush_local(0, win);
+    MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
+    MPI_Win_unlock(0, win);
+    MPI_Barrier(world);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < size; i++) {
+        if (rank == i) {
+            MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
+            MPI_Win_flush(0, win);
+        }
+        MPI_Barrier(world);
+    }
+    MPI_Fetch_and_op(&one, &got, MPI_INT, 0, 5, MPI_SUM, win);
+    MPI_Compare_and_swap(&value, &none, &got, MPI_INT, 0, 5, win);
+    MPI_Accumulate(&one, 1, MPI_INT, 0, 6, 1, MPI_INT, MPI_SUM, win);
+    MPI_Get(&got, 1, MPI_INT, 0, 7, 1, MPI_INT, win);
+    MPI_Barrier(world);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+}
+
 // None of this is a mistake.
 static void fine(void)
 {
@@ -454,6 +538,8 @@ static void fine(void)
     MPI_Send(numbers, 16, MPI_BYTE, MPI_PROC_NULL, 0, world);
     n == 4 ? (void)0 : MPI_Abort(world, 3);
     fine_receives(next, before);
+    size > 1 ? fine_unsent(next, before) : (void)0;
+    is("fine") ? fine_windows() : (void)0;
     size > 1 ? fine_ring(next, before) : (void)0;
     n_done++;
 }
@@ -478,6 +564,7 @@ int main(int argc, char **argv)
         { "self", self },
         { "unsafe", unsafe },
         { "unsafe-ring", unsafe_ring },
+        { "unsafe-early", unsafe_early },
         { "ready", ready },
         { "unreceived", unreceived },
         { "timing", timing },
@@ -493,8 +580,10 @@ int main(int argc, char **argv)
         { "file-leak", file_leak },
         { "race", race },
         { "own-race", own_race },
+        { "lock-race", lock_race },
         { "thread", thread },
         { "fine", fine },
+        { "fine-impi", fine }, // which carries no windows
     };
     what = argc > 1 ? argv[1] : "fine";
     MPI_Init(&argc, &argv);

@@ -49,15 +49,15 @@ def slow_criu(d):
     return criu_first(d, f'if [ "$1" = dump ]; then touch {d}/dumping.$$; for i in $(seq 1200); do [ -e {d}/go ] && break; sleep .05; done; fi')
 
 
-def go_on(env, d):
-    """The ranks work on before CRIU has begun, and a restart has what they were when they were copied."""
+def go_on(env, d, n_more=600):
+    """The ranks work on before CRIU has begun, and a restart has what they and their files were when they were copied."""
     env = {**env, **slow_criu(d)}
-    p, text, images = begin(env, d)
+    p, text, images = begin(env, d, "file")
     order = subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     wait_until(lambda: any(n.startswith("dumping.") for n in os.listdir(d)), "CRIU")
     text += wait_for(p, COPIED) if COPIED not in text else ""
     at_copy = last_step(text)
-    while last_step(text) < at_copy + 600 and "step " in (more := wait_for(p, "step ")):  # every page has changed
+    while last_step(text) < at_copy + n_more and "step " in (more := wait_for(p, "step ")):  # with 600 every page has changed
         text += more
     check(order.poll() is None and numbers(images) == [], "the checkpoint waits for CRIU")
     open(os.path.join(d, "go"), "w", encoding="ascii").close()
@@ -67,8 +67,13 @@ def go_on(env, d):
     check(ends_well(p.returncode, text), f"{p.returncode}\n{text}")
     rc, after = restart(env, images)
     steps = list(map(int, re.findall(r"is well at step (\d+)$", after, re.M)))
-    check(ends_well(rc, after) and max(steps) < at_copy + 300, f"{rc}, copied near step {at_copy}\n{after}")
+    check(ends_well(rc, after) and max(steps) < at_copy + n_more // 2, f"{rc}, copied near step {at_copy}\n{after}")
     tidy(images)
+
+
+def go_on_tcp(env, d):
+    """The same where they are connected: a copy has connections and an epoll of its own."""
+    go_on({**env, "PLIANT_NET": "tcp"}, d, 64)
 
 
 def ended(env, d):
@@ -88,6 +93,38 @@ def ended(env, d):
     tidy(images)
 
 
+def gone(env, d):
+    """Ranks end while others are not back yet, and clones while their copies wait to be written: all are in the checkpoint."""
+    hold = os.path.join(d, "hold")
+    open(hold, "w", encoding="ascii").close()
+    p, text, images = begin({**env, "PLIANT_FAULT": f"freeze_called:1@{hold}"}, d, "apart")
+    with subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as order:
+        wait_until(lambda: os.path.exists(hold + ".held"), "rank 1")
+        open(images + ".gate.early", "w", encoding="ascii").close()
+        text += wait_for(p, "rank 0 is well")
+        os.unlink(hold + ".held")
+        check(order.wait(timeout=LIMIT_S) == 0, "the checkpoint")
+    text = let_go(p, images, text)
+    check(ends_well(p.returncode, text) and COPIED in text, f"{p.returncode}\n{text}")
+    rc, after = restart(env, images)
+    check(ends_well(rc, after), f"{rc}\n{after}")
+    tidy(images)
+    env = {**env, **slow_criu(d)}
+    p, text, images = begin(env, d, "clones")
+    with subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as order:
+        wait_until(lambda: any(n.startswith("dumping.") for n in os.listdir(d)), "CRIU")
+        open(images + ".gate.early", "w", encoding="ascii").close()
+        while not all(f"rank {i} is well" in text for i in (2, 3)) and (more := wait_for(p, "is well")):
+            text += more
+        open(os.path.join(d, "go"), "w", encoding="ascii").close()
+        check(order.wait(timeout=LIMIT_S) == 0, "the checkpoint")
+    text = let_go(p, images, text)
+    check(ends_well(p.returncode, text) and COPIED in text, f"{p.returncode}\n{text}")
+    rc, after = restart(env, images)
+    check(ends_well(rc, after) and all(f"rank {i} is well" in after for i in (2, 3)), f"{rc}\n{after}")
+    tidy(images)
+
+
 def unwritable(env, d):
     """CRIU cannot write a copy: that is said, and the ranks stand still instead."""
     env = {**env, **criu_first(d, f'[ "$1" != dump ] || ! mkdir {d}/first 2>/dev/null || exit 1')}
@@ -101,13 +138,14 @@ def unwritable(env, d):
 
 
 def hindered(env, d):
-    """What a copy would not have, or would share: the ranks stand still, and restarts are as good. Without it they do not."""
-    for what in ("", "pipe", "timer", "file", "shared", "locked", "standstill"):
+    """What a copy would not have, or would share: the ranks stand still, and restarts are as good. Without it they do not,
+    nor with threads, which a copy makes anew, or with files that grow while it is written."""
+    for what in ("", "threads", "file", "pipe", "timer", "lockedfile", "shared", "locked", "standstill"):
         options = ("--checkpoint-standstill",) if what == "standstill" else ()
         p, text, images = begin(env, d, what, *options)
         check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, f"{what}: a checkpoint")
         text = let_go(p, images, text)
-        check(ends_well(p.returncode, text) and (COPIED in text) == (what == ""), f"{what}: {p.returncode}\n{text}")
+        check(ends_well(p.returncode, text) and (COPIED in text) == (what in ("", "threads", "file")), f"{what}: {p.returncode}\n{text}")
         rc, after = restart(env, images)
         check(ends_well(rc, after), f"{what}: {rc}\n{after}")
         tidy(images)
@@ -118,4 +156,4 @@ reason = skip_reason()
 if reason is not None:
     print(f"skipped: {reason}")
     sys.exit(77)
-sys.exit(cases((go_on, ended, unwritable, hindered)))
+sys.exit(cases((go_on, go_on_tcp, ended, gone, unwritable, hindered)))

@@ -6,7 +6,12 @@
 //     ckpt_copy_probe NUMBERS GATE [WHAT]     ends when the file GATE is there
 //
 // NUMBERS has the numbers from 0 to 511, eight bytes each. WHAT a rank has besides: pipe, timer,
-// file (open for writing: NUMBERS.RANK), shared (memory), locked (memory).
+// file (open for writing: NUMBERS.RANK, a line in each step, in turn by two descriptors that share
+// their place), lockedfile (the same, with a lock), shared (memory), locked (memory). Or how ranks end that do
+// so when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by MPI_Fork).
+// Or threads: three others, which count, each in its own thread-local memory, and are joined.
+#include "counting_threads.h"
+
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -31,6 +36,27 @@ static void check(int is_good, const char *text)
     }
 }
 
+static int lines[2] = { -1, -1 };
+enum { LINE = 8 }; // bytes
+
+static void add_line(uint64_t step)
+{
+    char line[LINE + 1];
+    snprintf(line, sizeof line, "%07d\n", (int)step);
+    check(write(lines[step % 2], line, LINE) == LINE, "a line");
+}
+
+// Every line is there once.
+static void check_lines(uint64_t n)
+{
+    char line[LINE + 1] = "";
+    check(lseek(lines[0], 0, SEEK_END) == (off_t)(n * LINE), "the length of the file");
+    for (uint64_t i = 0; i < n; i++) {
+        check(pread(lines[0], line, LINE, (off_t)(i * LINE)) == LINE, "a line");
+        check(atoi(line) == (int)i + 1, "the number of a line");
+    }
+}
+
 static void add_hindrance(const char *numbers)
 {
     int fds[2];
@@ -40,9 +66,12 @@ static void add_hindrance(const char *numbers)
     } else if (strcmp(what, "timer") == 0) {
         const struct itimerval far = { { 0, 0 }, { 10000, 0 } };
         check(setitimer(ITIMER_REAL, &far, NULL) == 0, "a timer");
-    } else if (strcmp(what, "file") == 0) {
+    } else if (strcmp(what, "file") == 0 || strcmp(what, "lockedfile") == 0) {
         snprintf(name, sizeof name, "%s.%d", numbers, rank);
-        check(open(name, O_WRONLY | O_CREAT, 0600) >= 0, "a file");
+        lines[0] = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        lines[1] = dup(lines[0]);
+        check(lines[0] >= 0 && lines[1] >= 0, "a file");
+        check(strcmp(what, "file") == 0 || lockf(lines[0], F_LOCK, 1) == 0, "a lock");
     } else if (strcmp(what, "shared") == 0) {
         check(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) !=
                   MAP_FAILED,
@@ -52,15 +81,39 @@ static void add_hindrance(const char *numbers)
     }
 }
 
+// The ranks that end together: those that may go before the others, and those.
+static MPI_Comm part(int *is_early_out)
+{
+    MPI_Comm comm = MPI_COMM_WORLD;
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (strcmp(what, "clones") == 0) {
+        check(MPI_Fork(size) >= 0, "a fork");
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        *is_early_out = rank >= size;
+    } else {
+        *is_early_out = strcmp(what, "apart") == 0 && rank == 0;
+    }
+    MPI_Comm_split(MPI_COMM_WORLD, *is_early_out, 0, &comm);
+    return comm;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    int is_over = 0, fd = open(argv[1], O_RDONLY);
+    int is_over = 0, is_early;
+    char early[512];
     uint64_t *words = calloc((size_t)N_PAGE * PAGE_WORDS, sizeof *words), number;
-    check(argc > 2 && fd >= 0 && words != NULL, "the command line");
     what = argc > 3 ? argv[3] : "";
+    MPI_Comm comm = part(&is_early);
+    int fd = open(argv[1], O_RDONLY);
+    check(argc > 2 && fd >= 0 && words != NULL, "the command line");
+    snprintf(early, sizeof early, "%s.early", argv[2]);
     add_hindrance(argv[1]);
+    if (strcmp(what, "threads") == 0) {
+        start_counting();
+    }
     uint64_t step = 0;
     while (!is_over) {
         step++;
@@ -71,15 +124,24 @@ int main(int argc, char **argv)
         }
         check(number == (step - 1) % N_PAGE, "the place in the file");
         words[step % N_PAGE * PAGE_WORDS] = step;
+        if (lines[0] >= 0) {
+            add_line(step);
+        }
         uint64_t old = words[(step + 1) % N_PAGE * PAGE_WORDS];
         check(old == (step + 1 > N_PAGE ? step + 1 - N_PAGE : 0), "the memory");
-        int is_open = access(argv[2], F_OK) == 0;
-        MPI_Allreduce(&is_open, &is_over, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        int is_open = access(is_early ? early : argv[2], F_OK) == 0;
+        MPI_Allreduce(&is_open, &is_over, 1, MPI_INT, MPI_MIN, comm);
         if (rank == 0 && step % 16 == 0) {
             printf("step %d\n", (int)step);
             fflush(stdout);
         }
         nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    if (strcmp(what, "threads") == 0) {
+        check(end_counting(), "what its threads have counted");
+    }
+    if (lines[0] >= 0) {
+        check_lines(step);
     }
     printf("rank %d is well at step %d\n", rank, (int)step);
     MPI_Finalize();

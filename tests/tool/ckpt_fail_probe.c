@@ -2,9 +2,11 @@
 // Ranks die, the job goes on without them or with others in their places, makes checkpoints, and
 // is restarted.
 //   ckpt_fail_probe shrink|respawn [state]
+//   ckpt_fail_probe agree GATE
 // The last rank dies; those who are left, and come, make a checkpoint. In the restarted job the
 // last rank dies as well. "state": what is saved is one number of each rank, registered; the
-// restarted job tells the sum of all.
+// restarted job tells the sum of all. "agree": rank 0 has voted in an agreement, and the others have
+// not before the file GATE is there.
 #include <mpi.h>
 
 #include <signal.h>
@@ -108,6 +110,23 @@ static void save_state(int version, int is_respawn)
     }
 }
 
+static void agree(const char *gate)
+{
+    int rank, flag = 7;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int code = MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
+    if (rank == 1) {
+        printf("the first is %d, code %d\n", flag, code);
+        fflush(stdout);
+    }
+    while (rank > 0 && access(gate, F_OK) != 0) {
+        usleep(1000);
+    }
+    flag = 15 & ~(1 << rank);
+    code = MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
+    printf("rank %d agrees on %d, code %d\n", rank, flag, code);
+}
+
 int main(int argc, char **argv)
 {
     int is_respawn, rank, size, version, restarted = 0, one = 1, sum = 0;
@@ -116,6 +135,11 @@ int main(int argc, char **argv)
     is_respawn = strcmp(argv[1], "respawn") == 0;
     MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
     MPIX_Comm_world_version(world, &version);
+    if (strcmp(argv[1], "agree") == 0) {
+        agree(argv[2]);
+        MPI_Finalize();
+        return 0;
+    }
     if (argc > 2) {
         save_state(version, is_respawn);
         MPI_Finalize();

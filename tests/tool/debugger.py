@@ -1,4 +1,5 @@
 """A debugger finds the ranks by the MPIR table of mpiexec: gdb reads it, and stops at MPIR_Breakpoint."""
+import re
 import shutil
 import subprocess
 import sys
@@ -9,17 +10,25 @@ if shutil.which("gdb") is None:
     print("skipped: gdb is not there")
     sys.exit(77)
 
-p = subprocess.run(["gdb", "-q", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set confirm off",
-                    "-ex", "set breakpoint pending on", "-ex", "break main", "-ex", "run", "-ex", "set var MPIR_being_debugged=1",
-                    "-ex", "break MPIR_Breakpoint", "-ex", "continue", "-ex", "print MPIR_proctable_size", "-ex", "print MPIR_debug_state",
-                    "-ex", "print *MPIR_proctable@3", "-ex", "delete", "-ex", "continue",
-                    "--args", MPIEXEC, "-n", "3", "/bin/sleep", "1"],
-                   capture_output=True, text=True, timeout=120 * SLOW, check=False, stdin=subprocess.DEVNULL)
-said = p.stdout + p.stderr
-if "ptrace" in said and "Operation not permitted" in said:
-    print("skipped: this host permits no ptrace")
-    sys.exit(77)
-check("= 3\n" in p.stdout and "= 1\n" in p.stdout, said)
-check(p.stdout.count("/bin/sleep") >= 3 and p.stdout.count("pid = ") == 3, said)
-check("exited normally" in said, said)
+
+
+def table():
+    """What gdb sees of a job of three ranks: the host and the process of each."""
+    p = subprocess.run(["gdb", "-q", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set confirm off",
+                        "-ex", "set breakpoint pending on", "-ex", "break main", "-ex", "run", "-ex", "set var MPIR_being_debugged=1",
+                        "-ex", "break MPIR_Breakpoint", "-ex", "continue", "-ex", "print MPIR_proctable_size", "-ex", "print MPIR_debug_state",
+                        "-ex", "print *MPIR_proctable@3", "-ex", "delete", "-ex", "continue",
+                        "--args", MPIEXEC, "-n", "3", "/bin/sleep", "1"],
+                       capture_output=True, text=True, timeout=120 * SLOW, check=False, stdin=subprocess.DEVNULL)
+    said = p.stdout + p.stderr
+    if "ptrace" in said and "Operation not permitted" in said:
+        print("skipped: this host permits no ptrace")
+        sys.exit(77)
+    check("= 3\n" in p.stdout and "= 1\n" in p.stdout, said)
+    check(p.stdout.count("/bin/sleep") >= 3 and "exited normally" in said, said)
+    found = re.findall(r'host_name = 0x[0-9a-f]+ "([^"]*)".*?pid = (\d+)', p.stdout, re.S)
+    check(len(found) == 3 and len({pid for _, pid in found}) == 3 and all(int(pid) > 1 for _, pid in found), said)
+
+
+table()
 sys.exit(status())

@@ -117,7 +117,7 @@ def killed(env):
 def on_terminal(*args):
     """An order that waits for its turn, which it says: the process, the terminal, and what was said so far."""
     ours, theirs = os.openpty()
-    c = subprocess.Popen([MPICTL, *map(str, args)], stdout=subprocess.PIPE, stderr=theirs, text=True)
+    c = subprocess.Popen([MPICTL, *map(str, args)], stdout=subprocess.PIPE, stderr=theirs, text=True, env={**os.environ, "TERM": "xterm"})
     os.close(theirs)
     text = b""
     while b"waiting for" not in text or b"ends the wait" not in text:

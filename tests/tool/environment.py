@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs work wherever they are started: paths with blanks, no home or one that cannot be written, any locale, closed files, no TMPDIR."""
+"""Jobs work wherever they are started: paths with blanks, no home or one of another user, any locale, closed files, no TMPDIR or a full one,
+a folder that is gone, as nobody, with few open files."""
 import os
 import shutil
 import subprocess
@@ -86,9 +87,52 @@ def check_files():
     check_job("a TMPDIR that is not there", "TMPDIR=/no/such/folder")
 
 
+def check_folders(d):
+    """A working directory that was removed; a folder for temporary files in which nothing can be written."""
+    mpicc = os.path.join(BUILD, "bin", "mpicc")
+    source = os.path.join(SOURCE, "tests", "tool", "environment_probe.c")
+    r = Run("-c", f"mkdir gone && cd gone && rmdir ../gone && exec {MPIEXEC} -n 2 {PROBE}", tool="/bin/sh", cwd=d)
+    check(r.rc == 0 and sorted(r.out.splitlines()) == said() and r.err == "", f"a folder that is gone: {r}")
+    if os.geteuid() != 0:
+        print("a full TMPDIR and another user are not tried: that needs root")
+        return
+    full = os.path.join(d, "full")
+    os.mkdir(full)
+    script = f"mount -t tmpfs -o size=4k none {full} && {{ head -c 8192 /dev/zero >{full}/x 2>/dev/null; cd {d}; TMPDIR={full} exec \"$@\"; }}"
+    r = Run("-m", "sh", "-c", script, "sh", MPIEXEC, "-n", 2, PROBE, tool="unshare")
+    if "mount" in r.err or "unshare" in r.err:
+        print(f"a full TMPDIR is not tried: {r.err}")
+    else:
+        check(r.rc == 0 and sorted(r.out.splitlines()) == said() and r.err == "", f"a full TMPDIR: {r}")
+        r = Run("-m", "sh", "-c", script, "sh", mpicc, "-c", "-save-temps=obj", "-o", f"{full}/probe.o", source, tool="unshare")
+        check(r.rc != 0 and "No space left" in r.err, f"mpicc and a full TMPDIR: {r}")
+    check_nobody(d)
+
+
+def check_nobody(d):
+    """A user without a home, in the home of another, where he may not even look."""
+    nobody = ("--reuid=65534", "--regid=65534", "--clear-groups")
+    if Run(*nobody, "test", "-x", PROBE, tool="setpriv", cwd="/").rc != 0:
+        print("nobody is not tried: the build folder is not for all")
+        return
+    for home in (d, "/nonexistent"):
+        r = Run(*nobody, ENV, "-u", "TMPDIR", f"HOME={home}", MPIEXEC, "-n", 2, PROBE, tool="setpriv", cwd="/")
+        check(r.rc == 0 and sorted(r.out.splitlines()) == said() and r.err == "", f"nobody at {home}: {r}")
+
+
+def check_few_files():
+    """A limit of open files that is too small is named, with what is needed."""
+    r = Run("-c", f"ulimit -n 16 && exec {MPIEXEC} -n 2 {PROBE}", tool="/bin/sh")
+    check(r.rc == 1 and "only 16 are allowed" in r.words and "ulimit" in r.words, r)
+    r = Run("-c", f"ulimit -n 64 && exec {MPIEXEC} -n 2 {PROBE}", tool="/bin/sh")
+    check(r.rc == 0 and sorted(r.out.splitlines()) == said() and r.err == "", r)
+
+
 with tempfile.TemporaryDirectory() as top:
     check_homes(top)
     check_blanks(top)
     check_locales(top)
     check_files()
+    check_folders(top)
+    check_few_files()
 sys.exit(status())

@@ -84,11 +84,9 @@ def asleep(env):
 
 
 def refused(env):
-    for args, want in ((("-n", 2, "--impi", "localhost:1", "--impi-rank", 0), "IMPI"),
-                       (("--hosts", "localhost:1,elsewhere:1", "--checkpoint-dir", "x"), "checkpoints of processes")):
-        for how in ("shrink", "respawn"):
-            r = Run(f"--on-failure={how}", *args, "true", env=env)
-            check(r.rc != 0 and want in r.words and f"--on-failure={how} is not for" in r.words, f"{args} {r}")
+    for how in ("shrink", "respawn"):
+        r = Run(f"--on-failure={how}", "-n", 2, "--impi", "localhost:1", "--impi-rank", 0, "true", env=env)
+        check(r.rc != 0 and "IMPI" in r.words and f"--on-failure={how} is not for" in r.words, f"{r}")
     r = Run("--on-failure=respawn", "-n", 1, "true", ":", "-n", 1, "true", env=env)
     check(r.rc != 0 and "several programs" in r.words, f"{r}")
     r = Run("--on-failure=sink", "-n", 1, "true", env=env)

@@ -33,6 +33,14 @@ def output(env):
     check(r.rc == 0 and "rank 0 reads 65" in r.out and r.out.count("reads -1") == 3, f"{r}")
 
 
+def threads(env):
+    """Other threads are in the clones as they are in the ranks, over both transports, and beside work on all cores."""
+    for net in ("shm", "tcp"):
+        for i in range(5):
+            r = run({**env, "PLIANT_NET": net}, "threads", n=2 + i % 2)
+            check(r.rc == 0 and r.out.count("has good threads") == 4 + i % 2, f"{net}: {r}")
+
+
 def failures(env):
     r = run(env, "crash")
     check(r.rc == 128 + signal.SIGSEGV and re.search(r"rank [23] .*SIGSEGV", r.words), f"{r}")
@@ -50,7 +58,7 @@ def failures(env):
 
 def refused(env):
     for what, words in (("dies", "rank 0 was forked, but the clone could not become a rank"),
-                        ("thread", "rank 0 has 2 threads")):
+                        ("multiple", "rank 0 has 4 threads, of which several may be in a call")):
         r = run(env, what)
         check(r.rc == 0 and r.out.count("MPI_Fork: " + words) == 2, f"{what}: {r}")
     r = run(env, "", "--elastic", "1:3")
@@ -83,6 +91,7 @@ def main():
     env = mark()
     try:
         output(env)
+        threads(env)
         failures(env)
         refused(env)
         killed(env)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that forks its ranks and then does what its first argument says. Driven by fork.py.
+#include "counting_threads.h"
+
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,13 +16,6 @@ static void nap(double s)
 {
     struct timespec t = { (time_t)s, (long)((s - (double)(time_t)s) * 1e9) };
     nanosleep(&t, NULL);
-}
-
-static void *idle(void *arg)
-{
-    (void)arg;
-    nap(60);
-    return NULL;
 }
 
 static int is(const char *a, const char *b)
@@ -46,12 +41,12 @@ static int fork_on(const char *hosts)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    int level, is_multiple = argc > 1 && strcmp(argv[1], "multiple") == 0;
+    MPI_Init_thread(&argc, &argv, is_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &level);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     const char *what = argc > 1 ? argv[1] : "";
     int rank, size, len;
     char text[MPI_MAX_ERROR_STRING];
-    pthread_t thread;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (is(what, "stubborn")) { // ranks that see their notice and stay
         for (int flag = 0, said = 0;; nap(0.01)) {
@@ -63,8 +58,8 @@ int main(int argc, char **argv)
         }
     }
     printf("before, without an end of line;"); // must be printed once
-    if (is(what, "thread") && rank == 0) {
-        pthread_create(&thread, NULL, idle, NULL);
+    if (is(what, "threads") || (is_multiple && rank == 0)) {
+        start_counting();
     }
     if (is(what, "dies") && rank == 0) {
         pthread_atfork(NULL, NULL, dies_in_fork);
@@ -81,7 +76,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     printf(" rank %d of %d\n", rank, size);
     fflush(stdout);
-    if (is(what, "where")) {
+    if (is(what, "threads")) { // those of a clone go on, and are its own
+        nap(0.01);
+        printf("rank %d has %s threads\n", rank, end_counting() ? "good" : "bad");
+    } else if (is(what, "where")) {
         gethostname(text, sizeof text);
         printf("rank %d is on %s\n", rank, text);
     } else if (is(what, "children")) { // a clone is nobody's child that the program could meet

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Incremental checkpoints of jobs on several (virtual) hosts whose ranks have endpoints: restarts from each of a chain; a full disk
-in the middle; and checkpoints of registered state by those who are left when ranks have died."""
+in the middle; and checkpoints, of registered state and of processes, by those who are left when ranks have died."""
 import os
+import re
 import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import numbers, skip_reason, tidy
+from checkpoint import MPICTL, finish, numbers, skip_reason, tidy, wait_for
 from ckpt_chain import size, sums
 from hosts import HostRun, left_behind, open_cluster, small_disk
-from launch import BUILD, cases, check
+from launch import BUILD, MPIEXEC, SLOW, cases, check
 
 HOSTS = ["vc1", "vc2", "vc3"]
 SMALL, HAS_SMALL = small_disk()
@@ -77,8 +79,45 @@ def survivors(env, d):
     all_gone()
 
 
+def survivors_images(env, d):
+    """The same with images: a restart has those who were left, and survives the next death, there and elsewhere."""
+    for how, first, second in (("shrink", 3, 2), ("respawn", 4, 4)):
+        images = os.path.join(d, how)
+        r = HostRun(C, f"--on-failure={how}", "--checkpoint-dir", images, "--hosts", "vc1:2,vc2:2", FAIL, how, env=env)
+        want = [f"rank {i} of {first} counts {first}, restarted 0" for i in range(first)]
+        check(r.rc == 0 and sorted(re.findall("^rank . of .*$", r.out, re.M)) == want, f"{how}: {r}")
+        for hosts in (() if how == "shrink" else ("--hosts", "vc3,vc2"),):
+            r = HostRun(C, "--restart", os.path.join(images, "1"), *hosts, env=env)
+            want = [(f"{second} counts {second}", "1")] * (3 if how == "respawn" else second)
+            want += [(f"{second} counts {second}", "0")] * (how == "respawn")  # who came after the restart
+            check(r.rc == 0 and sorted(re.findall("^rank . of (.*), restarted (.)$", r.out, re.M)) == sorted(want), f"{how}: {r}")
+        tidy(images)
+    all_gone()
+
+
+def agreed(env, d):
+    """In the middle of an agreement: the votes that mpiexec has are in the checkpoint."""
+    images, gate = os.path.join(d, "images"), os.path.join(d, "gate")
+    p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, "--on-failure=shrink", "--checkpoint-dir", images, "--hosts", "vc1:2,vc2:2",
+                        FAIL, "agree", gate], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                env={**os.environ, **env})
+    text = wait_for(p, "the first is 7, code 0")
+    order = C.popen("vc1", [MPICTL, "checkpoint"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said = order.communicate(timeout=60 * SLOW)[0]
+    check(order.returncode == 0, said)
+    open(gate, "w", encoding="ascii").close()
+    text = finish(p, text)
+    want = [f"rank {i} agrees on 0, code 0" for i in range(4)]
+    check(p.returncode == 0 and sorted(re.findall("^rank . agrees.*$", text, re.M)) == want, f"{p.returncode}\n{text}")
+    r = HostRun(C, "--timeout", 60 * SLOW, "--restart", images, env=env)
+    check(r.rc == 0 and sorted(re.findall("^rank . agrees.*$", r.out, re.M)) == want, r)
+    tidy(images)
+    all_gone()
+
+
 if __name__ == "__main__":
     reason = skip_reason()
     if reason is not None:
         print(f"images are not tested: {reason}")
-    sys.exit(cases((chain, full_disk, survivors), (chain, full_disk) if reason else ()))
+    sys.exit(cases((chain, full_disk, survivors, survivors_images, agreed),
+                   (chain, full_disk, survivors_images, agreed) if reason else ()))

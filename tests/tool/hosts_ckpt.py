@@ -13,15 +13,16 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import MPICTL, PROBE, finish, gate, let_go, numbers, open_gate, result, shut_gate, skip_reason, spoil, wait_for
+from checkpoint import MPICTL, PROBE, criu_first, finish, gate, let_go, numbers, open_gate, result, shut_gate, skip_reason, spoil, wait_for
 from checkpoint import tidy as tidy_folder
 from hosts import HostRun, fill, left_behind, open_cluster, small_disk
-from launch import MPIEXEC, SLOW, cases, check
+from launch import BUILD, MPIEXEC, SLOW, cases, check
 
 HOSTS = ["vc1", "vc2", "vc3"]
 SMALL, HAS_SMALL = small_disk()
 C = open_cluster(len(HOSTS))
 STATE = ("--checkpoint-mode", "state")
+COPY = os.path.join(BUILD, "tests", "bin", "ckpt_copy_probe")
 
 
 def undisturbed(*args):
@@ -207,6 +208,33 @@ def image(env, d):
         rc, text = restart(env, d, "-n", n, *args)
         check(rc == 0 and result(text) == (want, n), f"{n}: {rc}\n{text}\nwanted {want}")
         tidy(d)
+
+
+def image_copied(env, d):
+    """Ranks of all hosts go on while copies of them are written, threads or not. A job that ends meanwhile has its checkpoint."""
+    table = os.path.join(d, "numbers")
+    with open(table, "wb") as f:
+        for i in range(512):
+            f.write(i.to_bytes(8, sys.byteorder))
+    slow = criu_first(d, f'[ "$1" != dump ] || for i in $(seq 600); do [ -e {d}/go ] && break; sleep .05; done')
+    for what in ("", "threads"):
+        where = os.path.join(d, "images" + what)
+        p = start({**env, **slow}, "-v", "--checkpoint-dir", where, "--hosts", "vc1:1,vc2:2", COPY, table, where + ".gate", what)
+        text = wait_for(p, "step ")
+        order = C.popen("vc1", [MPICTL, "checkpoint"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                        text=True)
+        text += wait_for(p, "writing images of copies; the ranks go on") + wait_for(p, "step ") + wait_for(p, "step ")
+        check(order.poll() is None and numbers(where) == [], f"it waits for CRIU\n{text}")
+        open_gate(where)
+        text += "".join(wait_for(p, "is well") for _ in range(3))
+        open(os.path.join(d, "go"), "w", encoding="ascii").close()
+        text = finish(p, text)
+        order.communicate(timeout=60 * SLOW)
+        check(p.returncode == 0 and numbers(where) == [1], f"{what}: {p.returncode} {os.listdir(where)}\n{text}")
+        rc, text = restart(env, where, *(("--hosts", "vc3") if what else ()))
+        check(rc == 0 and all(f"rank {i} is well" in text for i in range(3)), f"{what}: {rc}\n{text}")
+        os.unlink(os.path.join(d, "go"))
+        tidy(where)
 
 
 def image_over(env, d):
@@ -438,7 +466,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"images are not tested: {reason}")
-    images = (image, image_over, image_resized, image_again_resized, joined, spare_lost, image_dies, image_again, image_fallen_back, image_ended, image_lost, image_full)
+    images = (image, image_copied, image_over, image_resized, image_again_resized, joined, spare_lost, image_dies, image_again, image_fallen_back, image_ended, image_lost, image_full)
     return cases((refused, state, state_made, state_dies, state_again, state_lost, state_full, *images), images if reason else ())
 
 

@@ -66,9 +66,16 @@ def failures(env, _, to=()):
     check(r.rc != 0 and "deadlock" in r.words and "rank 2" in r.words, r)
 
 
+def threads(env, _):
+    """Other threads are in the clones, too, also on another host."""
+    for to in ((), ("vc2,vc1",)):
+        r = run(env, "threads", to=to)
+        check(r.rc == 0 and r.out.count("has good threads") == 4, r)
+
+
 def refused(env, _):
     for what, words in (("dies", "rank 0 was forked, but the clone could not become a rank"),
-                        ("thread", "rank 0 has 2 threads")):
+                        ("multiple", "rank 0 has 4 threads, of which several may be in a call")):
         r = run(env, what)
         check(r.rc == 0 and r.out.count("MPI_Fork: " + words) == 2, f"{what}: {r}")
     r = run(env, "", "--elastic", "1:3")
@@ -109,4 +116,4 @@ def killed(env, _):
 
 
 if __name__ == "__main__":
-    sys.exit(cases((world, output, failures, refused, dies, killed)))
+    sys.exit(cases((world, output, threads, failures, refused, dies, killed)))

@@ -1,19 +1,44 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""--profile and --timeline of a job on two virtual hosts: one file, with arrows between them."""
+"""--profile, --timeline and --check of a job on two virtual hosts, one file with arrows between them; and the MPIR table of both."""
 import json
 import os
+import re
+import shutil
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import HostRun, left_behind, open_cluster  # noqa: E402
-from launch import BUILD, IS_SANITIZED, check, status  # noqa: E402
+from launch import BUILD, IS_SANITIZED, MPIEXEC, SLOW, check, status  # noqa: E402
 
+CHECK = os.path.join(BUILD, "tests", "bin", "check_probe")
 PROBE = os.path.join(BUILD, "tests", "bin", "observe_probe")
 if IS_SANITIZED:
     print("skipped: a sanitizer's library must come before those that mpiexec puts first")
     sys.exit(77)
+
+
+def process_table(c):
+    """The debugger is stopped when the processes of all hosts are there, and finds each of them on its host."""
+    if shutil.which("gdb") is None:
+        print("gdb is not there: no MPIR table")
+        return
+    p = c.popen("vc1", ["gdb", "-q", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set confirm off", "-ex", "break main", "-ex", "run",
+                        "-ex", "set var MPIR_being_debugged=1", "-ex", "break MPIR_Breakpoint", "-ex", "continue", "-ex", "print *MPIR_proctable@4",
+                        "-ex", "delete", "-ex", "continue", "--args", MPIEXEC, "--launcher", c.launcher, "--hosts", "vc1:2,vc2:2", "-n", "4",
+                        "/bin/sh", "-c", "echo pid $$; sleep 1"],
+                text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    said = p.communicate(timeout=120 * SLOW)[0]
+    if "Operation not permitted" in said:
+        print("this host permits no ptrace: no MPIR table")
+        return
+    found = re.findall(r'host_name = 0x[0-9a-f]+ "([^"]*)".*?pid = (\d+)', said, re.S)
+    check([host for host, _ in found] == ["vc1", "vc1", "vc2", "vc2"], said)
+    check({pid for _, pid in found} == set(re.findall(r"^pid (\d+)$", said, re.M)), said)
+
+
 with open_cluster(2) as c, tempfile.TemporaryDirectory() as folder:
     name = os.path.join(folder, "t.json")
     r = HostRun(c, "--hosts", "vc1:2,vc2:2", "--timeline", name, "--profile", "-n", "4", PROBE, "ring")
@@ -31,5 +56,10 @@ with open_cluster(2) as c, tempfile.TemporaryDirectory() as folder:
     with open(name, encoding="utf-8") as f:
         events = json.load(f)["traceEvents"]
     check(r.rc != 0 and sum(e["ph"] == "s" and e["cat"] == "message" for e in events) == 120, r)
+    r = HostRun(c, "--hosts", "vc1:2,vc2:2", "--check", "--profile", "-n", "4", CHECK, "fine")
+    check(r.rc == 0 and "check:" not in r.err and "Profile of check_probe: 4 ranks" in r.err, r)
+    r = HostRun(c, "--hosts", "vc1:2,vc2:2", "--check", "-n", "3", CHECK, "unsafe-early")
+    check(sum(line.endswith("[unsafe]") for line in r.err.splitlines()) == 1, r)
+    process_table(c)
     check(not left_behind(c, ["vc1", "vc2"]), "nothing is left on the hosts")
 sys.exit(status())

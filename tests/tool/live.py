@@ -109,11 +109,12 @@ def owner_only(job):
 class Screen:
     """mpictl top on a terminal of its own."""
 
-    def __init__(self, *args, no_color=None):
+    def __init__(self, *args, no_color=None, term="xterm"):
         self.out = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ.pop("NO_COLOR", None)
+            os.environ["TERM"] = term
             if no_color is not None:
                 os.environ["NO_COLOR"] = no_color
             os.execv(MPICTL, ["mpictl", "top", *args])
@@ -178,6 +179,11 @@ def terminal(job):
         os.kill(t.pid if sig == signal.SIGKILL else children(t.pid)[0], sig)
         t.until(lambda s: "\033[?25h\033[?1049l" in s)
         t.close()
+    # A terminal without escapes gets one look, as a file does.
+    t = Screen(job.pid, term="dumb")
+    t.until(lambda s: "3 wait for it" in s)
+    check("\033" not in t.out, f"TERM=dumb: {t.out!r}")
+    t.close()
 
 
 def test_endpoints():

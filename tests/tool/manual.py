@@ -94,6 +94,9 @@ def check_pages(site, pages):
         for path in [p for folder in folders for p in glob.glob(os.path.join(folder, f"*.{section}"))]:
             name = os.path.basename(path)
             n += 1
+            synopsis = read(path).partition(".SH SYNOPSIS")[2].partition("\n.SH ")[0]
+            wide = [x for x in synopsis.split("\n") if len(x) > 73 and ", " in x]
+            check(section != "3" or not wide, f"{name}: the synopsis does not fit 80 columns: {wide}")
             check(f"man/{name}.html" in pages, f"the manual lacks {name}")
             check(section != "3" or f"{name}.html" in index, f"the functions by chapter lack {name}")
     check(n > 500, f"{n} manual pages")
@@ -106,9 +109,31 @@ def check_pages(site, pages):
           'printf("%d numbers from rank %d\\n"' in text, "MPI_Send(3)")
     check('<h3 id="MPIX_Comm_shrink">' in read(os.path.join(site, "extensions.html")), "extensions.html")
     check("<code" in read(os.path.join(site, "coming-from-open-mpi.html")), "coming-from-open-mpi.html")
+    begin = read(os.path.join(site, "ten-minutes.html"))
+    check('<a href="io.html">Files</a>' in begin and not re.search(r'\.html">[\w/]+\.md</a>', begin), "links of ten-minutes.html show files")
     css = read(os.path.join(site, "site.css"))
     check("url(" not in css and "@import" not in css and "prefers-color-scheme: dark" in css, "site.css")
     check("//" not in re.sub(r"(?m)^\s*//.*$|;\s*//.*$", "", read(os.path.join(site, "search.js"))), "search.js has an address")
+
+
+def check_man():
+    """With the folder of the tools in PATH man finds the pages, before an installation too."""
+    if shutil.which("man") is None or not run(["man", "--version"]).stdout.startswith("man "):
+        print("man is not asked: it is not installed")
+        return
+    env = {k: v for k, v in os.environ.items() if k != "MANPATH"}
+    env["PATH"] = tool("").rstrip("/") + os.pathsep + env["PATH"]
+    for page in ("mpiexec", "mpicc", "MPI_Send", "MPIX_Comm_shrink", "pliant-settings", "libimpi"):
+        r = run(["man", "-w", page], env=env)
+        check(r.returncode == 0 and r.stdout.startswith((BUILD, os.path.abspath(SOURCE))), f"man -w {page}: {r}")
+
+
+def check_version(site):
+    """Where a page shows the version it is that of CMakeLists.txt."""
+    want = re.search(r"project\(pliant VERSION ([\d.]+)", read(os.path.join(SOURCE, "CMakeLists.txt")))[1]
+    for path in glob.glob(os.path.join(site, "*.html")):
+        for shown in re.findall(r"Pliant MPI (\d+\.\d+\.\d+)", read(path)):
+            check(shown == want, f"{os.path.basename(path)} shows version {shown}, this is {want}")
 
 
 def check_search(site, pages):
@@ -122,6 +147,34 @@ def check_search(site, pages):
     for _, address, _, _ in rows:
         path, _, anchor = address.partition("#")
         check(path in pages and (not anchor or anchor in pages[path].ids), f"the search leads to {address}, which is not there")
+
+
+# What search.js needs of a browser: the page search.html with a question, and a list that takes what is found.
+BROWSER = """
+const fs = require("fs"), site = process.argv[1], found = [];
+const element = () => ({ dataset: {}, style: {}, classList: { toggle: () => true }, append(...x) { this.all = x; }, addEventListener() {}, setAttribute() {} });
+const field = Object.assign(element(), { value: "" });
+const results = Object.assign(element(), { replaceChildren() { found.length = 0; }, append(a) { found.push(a.all[0].textContent); } });
+globalThis.location = { search: "?q=" + encodeURIComponent(process.argv[2]) };
+globalThis.matchMedia = () => ({ matches: false });
+globalThis.document = { currentScript: { dataset: { root: "." } }, querySelectorAll: () => [], addEventListener() {}, createElement: element,
+  getElementById: (id) => id === "results" ? results : element(), querySelector: (s) => s.startsWith("main") ? field : null,
+  head: { appendChild(script) { (0, eval)(fs.readFileSync(site + "/search-index.js", "utf8")); script.onload(); } } };
+(0, eval)(fs.readFileSync(site + "/search.js", "utf8").replace(/^"use strict";/m, "").replace("let manualIndex", "var manualIndex"));
+console.log(found.join("\\n"));
+"""
+
+
+def check_found(site):
+    """What the search finds first, where there is something to run it with."""
+    node = shutil.which("node")
+    if node is None:
+        print("the search is not run: node is not installed")
+        return
+    for asked, want in (("MPI_Send", r"MPI_Send\(3\)"), ("hostfile", "--hostfile FILE"), ("--hostfile", "--hostfile FILE"), ("valgrind", "valgrind"),
+                        ("checkpoint restart", "--restart DIR|Checkpoints: stop a job"), ("PLIANT_NET", "PLIANT_NET "), ("zzyzx", "$")):
+        r = run([node, "-e", BROWSER, site, asked])
+        check(r.returncode == 0 and re.match(want, r.stdout.split("\n")[0]), f"the search for '{asked}' finds {r.stdout[:200]} {r.stderr}")
 
 
 def check_mistakes(top):
@@ -194,17 +247,69 @@ def check_fragment(where, text, top):
     check(not wrong, f"{where}: {wrong} in\n{text}")
 
 
+def written(top, name, text):
+    path = os.path.join(top, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+PROGRAM = "#include <mpi.h>\nint main(void)\n{\n    MPI_Init(0, 0);\n    return MPI_Finalize();\n}\n"
+
+
+def check_make(where, text, top):
+    """Lines for a makefile build a program by the rules that make itself has."""
+    written(top, "program.c", PROGRAM)
+    r = run(["make", "-f", written(top, "Makefile", text + "\n"), "program"], cwd=top, env={**os.environ, "PATH": tool("") + os.pathsep + os.environ["PATH"]})
+    check(r.returncode == 0 and "mpicc" in r.stdout, f"{where}: {r.stdout}{r.stderr}")
+
+
+def check_cmake(where, text, top):
+    """The first lines for CMake are for C, the others for Fortran: install.sh builds with both."""
+    folder = os.path.join(top, "cmake")
+    os.mkdir(folder)
+    written(folder, "program.c", PROGRAM)
+    pieces = text.split("\n\n")
+    check(len(pieces) == 2 and pieces[1] == pieces[0].replace("COMPONENTS C)", "COMPONENTS Fortran)").replace("MPI_C)", "MPI_Fortran)"), f"{where}: {text}")
+    written(folder, "CMakeLists.txt", f"cmake_minimum_required(VERSION 3.18)\nproject(p C)\nadd_executable(program program.c)\n{pieces[0]}\n")
+    env = {**os.environ, "PATH": tool("") + os.pathsep + os.environ["PATH"]}
+    r = run(["cmake", "-S", folder, "-B", os.path.join(folder, "b")], env=env)
+    check(r.returncode == 0 and "Found MPI" in r.stdout, f"{where}: {r.stdout}{r.stderr}")
+
+
+def check_foreign(where, text, top):
+    """Declarations for programs that are built with another MPI."""
+    path = written(top, "foreign.c", f"#include <mpi.h>\n{text}\nMPI_Comm of(void);\nMPI_Comm of(void)\n{{\n    return MPI_COMM_ENDPOINTS;\n}}\n")
+    for compiler in filter(shutil.which, ("mpicc.mpich", "mpicc.openmpi")):
+        r = run([compiler, "-Wall", "-Werror", "-c", path], cwd=top)
+        check(r.returncode == 0, f"{where}: {compiler}: {r.stderr}")
+
+
+def check_call(where, text, top):
+    """One call of a Fortran program."""
+    path = written(top, "call.f90", "program p\n  use mpi_f08\n  integer :: height = 4, left = 0\n  type(MPI_Request) :: request\n"
+                   f"  double precision, asynchronous :: plate(4, 4)\n  {text}\nend program\n")
+    r = run([tool("mpifort"), "-c", path], cwd=top)
+    check(r.returncode == 0, f"{where}: {r.stderr}")
+
+
+BUILDS = {"make": check_make, "cmake": check_cmake, "foreign": check_foreign, "call": check_call}
+
+
 def check_code(top):
     has_gcc = shutil.which("gcc") is not None  # whose messages about pieces of programs are understood here
-    n = {"c": 0, "upc": 0, "fortran": 0, "sh": 0, "python": 0, "fragment": 0}
+    n = {"c": 0, "upc": 0, "fortran": 0, "sh": 0, "python": 0, "fragment": 0, "make": 0, "cmake": 0, "foreign": 0, "call": 0}
     has_fortran = run([tool("mpifort"), "--version"]).returncode == 0
     for path in [os.path.join(SOURCE, "README.md")] + sorted(glob.glob(os.path.join(SOURCE, "docs", "*.md"))):
         where = os.path.relpath(path, SOURCE)
         for language, text in Markdown(read(path), lambda target, is_image: target).blocks:
             kind = kind_of(language, text)
-            if not kind or (kind == "fortran" and not has_fortran) or (kind == "fragment" and not has_gcc):
+            if not kind or (kind in ("fortran", "call") and not has_fortran) or (kind == "fragment" and not has_gcc):
                 continue
             n[kind] += 1
+            if kind in BUILDS:
+                BUILDS[kind](where, text, top)
+                continue
             if kind == "fragment":
                 check_fragment(where, text, top)
                 continue
@@ -222,7 +327,8 @@ def check_code(top):
                      "sh": ["sh", "-n"]}[kind]
             r = run(words + [file], cwd=top)
             check(r.returncode == 0, f"{where}: {r.stderr} in\n{text}")
-    check(n["c"] >= 1 and n["upc"] >= 2 and n["sh"] >= 20 and (n["fragment"] >= 8 or not has_gcc) and n["python"] >= 2, f"blocks: {n}")
+    check(n["c"] >= 1 and n["upc"] >= 2 and n["sh"] >= 20 and (n["fragment"] >= 8 or not has_gcc) and n["python"] >= 4 and
+          n["make"] == n["cmake"] == n["foreign"] == 1 and n["call"] == has_fortran, f"blocks: {n}")
 
 
 def kind_of(language, text):
@@ -233,8 +339,11 @@ def kind_of(language, text):
         return "fortran"
     if language == "c" or re.match(r"(//.*\n)?(int .*;|MPIX?_\w+[ (])", text):
         return "fragment"
-    if re.match(r"# \w+\.py\n", text):
+    if re.match(r"# \w+\.py\n|\w+ = (MPI|ctypes)\.", text):
         return "python"
+    for begin, kind in (("CC = mpicc\n", "make"), ("find_package(", "cmake"), ("extern int MPI_", "foreign"), ("call MPI_", "call")):
+        if text.startswith(begin):
+            return kind
     commands = r"(\$ )?(mpi(exec|ctl|cc|fort|info)|make|export|impirun|upc(c|run)|srun|valgrind|openssl|python3|#!/bin/sh|[A-Z]+=)\b"
     lines = text.split("\n")
     if language == "sh" or re.match(commands, lines[0]) and not any(x.startswith("$ ") for x in lines):
@@ -252,6 +361,9 @@ def main():
             pages = check_links(site)
             check_pages(site, pages)
             check_search(site, pages)
+            check_version(site)
+            check_found(site)
+        check_man()
         check_mistakes(top)
         check_code(top)
     return status()

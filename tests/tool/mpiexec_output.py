@@ -168,9 +168,10 @@ def on_a_terminal():
 
 
 def colours():
-    """Labels have colours on a terminal only, and not where NO_COLOR says so; an empty NO_COLOR says nothing."""
+    """Labels have colours on a terminal only, not on one without escapes, and not where NO_COLOR says so; an empty NO_COLOR says nothing."""
     plain, coloured = b"[0] x\r\n", b"\033[31m[0]\033[0m x\r\n"
     for env, options, want in (({}, (), coloured), ({"NO_COLOR": "1"}, (), plain), ({"NO_COLOR": ""}, (), coloured),
+                               ({"TERM": "dumb"}, (), plain), ({"TERM": ""}, (), plain), ({"TERM": "dumb"}, ("--color=always",), coloured),
                                ({}, ("--color=never",), plain), ({"NO_COLOR": "1"}, ("--color=always",), coloured)):
         t = Terminal("-n", "1", "-l", *options, PROBE, "print", "x", **env)
         check(t.wait_for(want) is not None, f"{env} {options}: {t.seen}")

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """A wrong command line gets one clear sentence and exit status 2, and nothing is started."""
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import PROBE, Run, check, status
+from launch import MPIEXEC, PROBE, Run, check, status
 
 GOOD = (PROBE, "print", "started")
 CASES = [
@@ -93,4 +94,12 @@ with tempfile.TemporaryDirectory() as here:
     os.chmod(os.path.join(here, "odd"), stat.S_IRWXU)
     r = Run("-n", 2, PROBE, "sleep", 60, ":", "-n", 2, "./odd", cwd=here)
     check(r.rc == 1 and "cannot start rank 2" in r.words and r.seconds < 25, r)
+    # A build or an installation of which a part is missing.
+    os.makedirs(os.path.join(here, "lib", "pliant"))
+    os.mkdir(os.path.join(here, "bin"))
+    shutil.copy(MPIEXEC, os.path.join(here, "bin"))
+    for option, library in (("--profile", "trace"), ("--timeline=t", "trace"), ("--check", "check"), ("--record=r", "record"),
+                            ("--tool=libc.so.6", "tools")):
+        r = Run(option, *GOOD, tool=os.path.join(here, "bin", "mpiexec"), cwd=here)
+        check(r.rc == 2 and f"libpliant_{library}.so is not there: build all" in r.words and r.out == "", f"{option}: {r}")
 sys.exit(status())

@@ -93,6 +93,21 @@ def recipes():
         check(p.returncode == 0 and not p.stderr, p.stderr)
 
 
+def product():
+    """What make install builds first has all programs and libraries that are installed, and no test."""
+    ninja = shutil.which("ninja")
+    if ninja is None or not os.path.exists(os.path.join(BUILD, "build.ninja")):
+        print("what make install builds is not looked at: the build is not by ninja")
+        return
+    said = subprocess.run([ninja, "-C", BUILD, "-t", "query", "product"], capture_output=True, text=True, check=True).stdout
+    inputs = set(re.findall(r"(?m)^    (\S+)$", said.partition("outputs:")[0]))
+    for name in ("bin/mpiexec", "bin/mpictl", "bin/mpiinfo", "bin/impirun", "bin/impi-server", "bin/upcc", "bin/upcrun", "lib/libmpi_abi.so", "lib/libmpi_abi.a",
+                 "lib/libmpix_balance.so", "lib/pliant/libpliant_trace.so", "lib/pliant/libpliant_check.so", "docs/man"):
+        check(name in inputs, f"make install does not build {name}")
+    tests = [x for x in inputs if x.startswith("tests/") or "unit" in x or "fuzz" in x]
+    check(not tests, f"make install builds {tests[:5]}")
+
+
 def what_is_missing():
     """What make deb installs first and this build was made without."""
     for name, what in (("pkgconfig/mpi-fort.pc", "gfortran"), ("libimpi-mpich.so", "MPICH"), ("libimpi-openmpi.so", "Open MPI")):
@@ -110,6 +125,7 @@ else:
         there = installed(tree)
         packages(there)
         links(tree, there)
+product()
 versions()
 recipes()
 sys.exit(status())

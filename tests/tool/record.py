@@ -104,10 +104,6 @@ def differs(d):
     check(r.rc == 2 and "there is a record already" in r.words, r)
     r = Run("--replay", d, "-n", 3, PROBE, "differs")
     check(r.rc == 2 and "there is no record; make one by --record" in r.words, r)
-    r = Run("--record", d, "--check", "-n", 3, PROBE, "differs")
-    check(r.rc == 2 and "--check does not work together with --record" in r.words, r)
-    r = Run("--record", d, "--profile", "-n", 3, PROBE, "differs")
-    check(r.rc == 2 and "--record does not work together with --profile" in r.words, r)
     os.truncate(os.path.join(at, "rank.1"), 100)
     with open(os.path.join(at, "rank.0"), "r+b") as f:
         f.write(b"nonsense")

@@ -18,7 +18,8 @@ def programs():
             (SHM, "p2p_modes", 2), (SHM, "type_send", 2), (MIXED, "coll_move", 5), (MIXED, "p2p_order", 2),
             ({**TCP, "PLIANT_EAGER_MAX": "0"}, "p2p_modes", 2),
             ({**TCP, "PLIANT_SPIN": "0", "PLIANT_YIELD": "0"}, "p2p_modes", 2),
-            ({**TCP, "PLIANT_UCX_EAGER_MAX": "100"}, "type_send", 2)]
+            ({**TCP, "PLIANT_UCX_EAGER_MAX": "100"}, "type_send", 2),
+            (TCP, "tool_traffic", 2, "ucx", "host"), (SHM, "tool_traffic", 2, "ucx", "host"), (MIXED, "tool_traffic", 2, "ucx", "job")]
     for env, program, n, *args in rows:
         r = Run("-n", n, os.path.join(BIN, "mpi." + program), *args, env=env)
         check(r.rc == 0 and r.err == "", f"{program} {env}: {r}")

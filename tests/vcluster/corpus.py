@@ -41,6 +41,8 @@ def why_left_out(row):
             return why
     if "mem" in row and run_list.size_of(row["mem"]) > MOST_MEMORY:
         return f"they want more than {MOST_MEMORY >> 30} GiB"
+    if "/dev/shm" in row.get("args", ""):
+        return "their file is in the memory of one host"
     return None
 
 

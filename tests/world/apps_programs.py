@@ -85,6 +85,14 @@ SUPERLU = """cmake -S . -B build -DCMAKE_C_COMPILER=$CC -DCMAKE_CXX_COMPILER=$CX
 make -C build -j$JOBS pddrive pddrive3 pddrive3d"""
 SUPERLU_RUNS = """cd EXAMPLE
 for program in "pddrive -r 2 -c 2" "pddrive3 -r 2 -c 2" "pddrive3d -r 2 -c 1 -d 2"; do $RUN ../build/EXAMPLE/$program big.rua || exit 1; done"""
+# Its own BLAS and LAPACK, and the drivers of its tests.
+HYPRE = """cd src
+./configure -q --disable-fortran CC=$CC CFLAGS="-O2 -w"
+make -j$JOBS
+make -C test -j$JOBS ij struct sstruct"""
+HYPRE_RUNS = """cd src/test && cp -f TEST_sstruct/sstruct.in.default . &&
+$RUN ./ij -P 2 1 1 -n 48 48 48 && $RUN ./ij -P 1 2 1 -n 30 30 30 -solver 1 -27pt && $RUN ./ij -P 1 1 2 -n 40 40 40 -solver 8 &&
+$RUN ./struct -P 2 1 1 -n 30 60 60 -solver 10 && $RUN ./struct -P 1 1 2 -n 40 40 20 -solver 1 && $RUN ./sstruct -P 1 2 1 -solver 10"""
 APPS = [
     App("netpipe", "netpipe", "", 2, "messages of up to 64 bytes", 'make mpi MPICC="$CC" CFLAGS="-O2 -w"', "$RUN ./NPmpi -u 64 -n 200 -o np.out", r"(?<=: )[ ]+\d+ bytes"),
     App("hpcc", "hpcc", "libblas-dev", 2, "all its tests, with a small input", HPCC, "$RUN ./hpcc", r"(?m)^(?!CPU).*(PASSED|FAILED)|(Success=\d+)",
@@ -96,4 +104,6 @@ APPS = [
         r"checksum 0x\w+"),
     App("superlu-dist", "superlu-dist", "cmake libblas-dev", 4, "three solutions of a sparse system of 4960 equations", SUPERLU, SUPERLU_RUNS,
         r"(?m)Sol +0: .*(?= = \d\.\d+e-(?:09|1\d)$)"),
+    App("hypre", "hypre", "", 2, "multigrid of matrices and grids: six solutions by its test drivers", HYPRE, HYPRE_RUNS,
+        r"(?m)^ *(?:BoomerAMG )?(?:Iterations|Final.*Norm) *= .*$"),
 ]

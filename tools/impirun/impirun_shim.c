@@ -4,6 +4,7 @@
 #include "impirun_shim.h"
 
 #include "impirun.h"
+#include "launcher/base/tty.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -101,7 +102,7 @@ const char *pli_impirun_shim_find(const char *here, const char *mpi)
                                                     : "its compiler is not in PATH",
                         script, compiler);
     }
-    bool is_terminal = isatty(STDERR_FILENO) == 1;
+    bool is_terminal = isatty(STDERR_FILENO) == 1 && pli_tty_knows_escapes();
     const char *log = text(file, ".log", "", "");
     fprintf(stderr, "impirun: building libimpi for %s with %s; this is done once%s", mpi, compiler,
             is_terminal ? " ..." : "\n");

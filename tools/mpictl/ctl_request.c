@@ -6,6 +6,7 @@
 #include "boot/ctl_addr.h"
 #include "boot/node.h"
 #include "mpictl.h"
+#include "launcher/base/tty.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +141,7 @@ static bool wait_answer(int fd, uint64_t begin, uint64_t end, const char *why)
         if (now >= end) {
             return false;
         }
-        if (isatty(STDERR_FILENO) != 0) {
+        if (isatty(STDERR_FILENO) != 0 && pli_tty_knows_escapes()) {
             show_wait(now - begin, why);
         }
     }
@@ -173,7 +174,7 @@ void pli_ctl_request_send(long pid, enum pli_ask_kind kind, const void *body, ui
         cut_advice(answer);
     } while (waits != 0 && (answer->error == EBUSY || answer->error == EINPROGRESS));
     close(fd); // mpiexec forgets a request that waits
-    if (has_waited && isatty(STDERR_FILENO) != 0) {
+    if (has_waited && isatty(STDERR_FILENO) != 0 && pli_tty_knows_escapes()) {
         fputs("\r\033[K", stderr);
     }
     if (answer->error == EBUSY && waits != 0) {

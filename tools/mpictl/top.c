@@ -7,6 +7,7 @@
 #include "mpictl.h"
 #include "stack.h"
 #include "terminal.h"
+#include "launcher/base/tty.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -333,12 +334,11 @@ static int run_live(void *arg)
 int pli_top_run(const struct pli_mpictl_args *args, long pid)
 {
     struct top t = { .args = args, .order = order_of(args->sort), .columns = 80 };
-    const char *no_color = getenv("NO_COLOR");
     int status = 0;
-    t.is_plain = args->is_plain || (no_color != NULL && no_color[0] != '\0');
+    t.is_plain = args->is_plain || !pli_tty_may_color();
     snprintf(t.filter, sizeof t.filter, "%s", args->filter != NULL ? args->filter : "");
     pli_job_view_open(&t.view, pid);
-    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
+    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && pli_tty_knows_escapes()) {
         status = pli_terminal_run(run_live, &t);
         if (status == 3) {
             printf("job %ld has ended\n", pid);

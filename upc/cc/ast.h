@@ -57,6 +57,7 @@ struct node {
     bool has_threads; // THREADS occurs in it
     bool is_lvalue;
     bool is_strict; // the access is strict
+    bool is_ahead;  // N_LOAD: of a stretch in which far data may be read ahead
     bool is_const;  // N_NUM, N_OPAQUE: value is known
     bool rewrite;   // N_ASSIGN, N_BINARY...: PTS semantics beyond a plain C operator
     int64_t value;
@@ -80,7 +81,8 @@ struct sym {
     bool is_addressed;    // its address is taken: it may change through a pointer
     int64_t value;        // SYM_ENUMCONST
     size_t tok;
-    size_t mod_at; // where it was last written, or its address taken
+    size_t mod_at;   // where it was last written, or its address taken
+    size_t mod_prev; // and before that
 };
 
 // One declarator of a declaration.
@@ -146,10 +148,11 @@ struct forall {
     int n_run;
     bool is_stride; // a plain "for" with steps of THREADS
     bool is_run;    // a plain "for" that counts by one: index[] follow each other within blocks
+    bool is_while;  // a "while" whose body ends with the step, which is cut off there
     bool is_opaque; // the body calls or writes through pointers
 };
 
-enum edit_kind { EDIT_EXPR, EDIT_TYPE, EDIT_DECL, EDIT_FUNC, EDIT_SYNC, EDIT_FORALL, EDIT_LENGTHS };
+enum edit_kind { EDIT_EXPR, EDIT_TYPE, EDIT_DECL, EDIT_FUNC, EDIT_SYNC, EDIT_FORALL, EDIT_LENGTHS, EDIT_AHEAD };
 
 struct edit {
     enum edit_kind kind;
@@ -160,6 +163,8 @@ struct edit {
     struct type *type;
     struct decl *decl;
     struct forall *forall;
+    bool is_loop;  // EDIT_AHEAD: one loop, not statements one after the other
+    bool is_inner; // EDIT_AHEAD: part of a wider one
 };
 
 #endif

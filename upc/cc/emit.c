@@ -248,6 +248,18 @@ static void put_edit(struct emitter *e, struct edit *d)
     case EDIT_FORALL:
         pli_emit_forall(e, d->forall);
         break;
+    case EDIT_AHEAD:
+        if (!d->is_inner) {
+            // A loop may be all of a branch: it stays one statement.
+            int id = d->is_loop ? ++e->n_id : 0;
+            pli_emit_printf(e,
+                            id > 0 ? " for (int __pli_once%d = pli_upc_ahead(0); __pli_once%d;"
+                                     " __pli_once%d = 0)"
+                                   : " pli_upc_ahead(1);",
+                            id, id, id);
+        }
+        pli_emit_range(e, d->t0, d->t1);
+        break;
     case EDIT_LENGTHS:
         pli_emit_puts(e, "{");
         pli_emit_decl_lengths(e, d->decl);

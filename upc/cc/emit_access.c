@@ -299,7 +299,8 @@ void pli_emit_access_load(struct emitter *e, struct node *n)
         put_bits_args(e, n->a);
     } else {
         bool copy = !n->is_strict && has_const_member(n->type);
-        pli_emit_printf(e, "PLI_UPC_GET%s", copy ? "_COPY" : form(n, n->a));
+        const char *which = copy ? "_COPY" : form(n, n->a);
+        pli_emit_printf(e, "PLI_UPC_GET%s", n->is_ahead && *which == '\0' ? "_AHEAD" : which);
         put_args(e, n->a);
     }
     pli_emit_puts(e, ")");

@@ -21,6 +21,7 @@ static void body(struct emitter *e, const struct forall *f)
     int saved = e->in_expr;
     e->in_expr = 0;
     pli_emit_range(e, f->body0, f->body1);
+    pli_emit_puts(e, f->is_while ? " }" : "");
     e->in_expr = saved;
 }
 

@@ -38,6 +38,10 @@ struct parser {
     size_t n_seen, cap_seen;
     struct node **run_index; // those of relaxed access in the bodies of "for", whatever they index
     size_t n_run, cap_run;
+    struct node **loads; // all N_LOAD of relaxed access so far
+    size_t n_load, cap_load;
+    struct edit **aheads; // all EDIT_AHEAD so far
+    size_t n_ahead, cap_ahead;
     int n_for;             // enclosing "for" statements
     int n_stride;          // enclosing loops with steps of THREADS, outside of any upc_forall
     int n_local_stride;    // such loops so far that reach private memory
@@ -45,8 +49,11 @@ struct parser {
     int n_anon;
     int n_len;          // lengths of shared arrays that have a variable
     struct attrs attrs; // collected since the owner last cleared it
+    struct node *tail; // the last statement of the block that ended last, if it is an expression
+    size_t tail_at;    // and where it begins
     int n_loop, n_switch;
     int n_opaque; // calls and writes through private pointers seen so far
+    int n_sync;   // calls, strict accesses, fences, labels: behind them far data is read anew
     int n_order;  // strict accesses, fences, and writes through pointers-to-shared seen so far
     bool has_forall_break;
     bool has_main;

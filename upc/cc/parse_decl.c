@@ -435,11 +435,11 @@ static bool wants_tls(struct parser *p, const struct specs *s, const struct decl
            !p->u->toks[d->tok].src->is_system;
 }
 
-static void initialiser(struct parser *p, struct declarator *d)
+static void initialiser(struct parser *p, struct declarator *d, bool is_static)
 {
     p->at++;
     d->init0 = p->at;
-    pli_parse_init(p, &d->type, &d->dyn);
+    pli_parse_init(p, &d->type, is_static, &d->dyn);
     d->init1 = p->at;
     d->has_init = true;
 }
@@ -481,7 +481,11 @@ static bool init_declarator(struct parser *p, struct specs *s, struct declarator
     bool is_static = p->depth == 0 || s->storage == ST_STATIC;
     p->n_static += s->storage == ST_STATIC;
     if (has_init) {
-        initialiser(p, d);
+        bool was_initialised = d->sym->is_initialised;
+        initialiser(p, d, is_static);
+        if (was_initialised && (pli_type_is_shared(d->type) || d->dyn)) {
+            pli_diag_error(p->u, d->tok, "redefinition of '%s'", d->name->text);
+        }
         if (pli_type_is_shared(d->type)) {
             d->type = pli_sema_decl_object(p, d->type, s, d->tok, false);
             check_shared_init(p, d);

@@ -117,7 +117,7 @@ static struct node *size_operator(struct parser *p)
         }
         if (pli_parse_is(p, '{')) { // sizeof (T){...}
             bool dyn;
-            pli_parse_init(p, &t, &dyn);
+            pli_parse_init(p, &t, false, &dyn);
         }
     } else {
         struct node *e = cast_expr(p);
@@ -360,6 +360,9 @@ static struct node *statement_expr(struct parser *p)
 {
     size_t t0 = p->at++;
     struct node *last = NULL;
+    if (p->depth == 0) {
+        pli_diag_error(p->u, t0, "braced-group within expression allowed only inside a function");
+    }
     pli_parse_stmt_value(p, &last);
     pli_parse_expect(p, ')', "')'");
     struct node *n = pli_sema_node(p, N_OPAQUE, t0);
@@ -736,7 +739,7 @@ static struct node *compound_literal(struct parser *p, size_t t0, struct type *t
         pli_diag_error(p->u, t0, "compound literal of shared type '%s'",
                        pli_type_print_upc(p->u, type));
     }
-    pli_parse_init(p, &type, &dyn);
+    pli_parse_init(p, &type, p->depth == 0 && p->unevaluated == 0, &dyn);
     struct node *n = pli_sema_node(p, N_LITERAL, t0);
     n->type = type;
     n->dyn = dyn;

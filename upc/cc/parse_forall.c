@@ -303,7 +303,8 @@ static void affinity(struct parser *p, struct forall *f)
         f->kind = AFF_INT;
     } else if (pli_type_is_pts(f->aff->type)) {
         f->kind = AFF_PTS;
-    } else if (f->aff->type->kind != TY_UNKNOWN) {
+    } else if (f->aff->type->kind != TY_UNKNOWN &&
+               !(f->aff->type->kind == TY_PTR && f->aff->type->base->kind == TY_UNKNOWN)) {
         pli_diag_error(p->u, f->aff->tok,
                        "affinity must be an integer or a pointer-to-shared, not '%s'",
                        pli_type_print_upc(p->u, f->aff->type));
@@ -524,32 +525,55 @@ static void collect_runs(struct parser *p, struct forall *f, size_t from)
     }
 }
 
-static void for_body(struct parser *p, struct forall *f)
+// What a loop body had to say so far.
+struct before {
+    int labels, statics, opaque, strides;
+    size_t seen, run;
+};
+
+static struct before enter(struct parser *p, struct forall *f, bool is_stride)
 {
-    int labels = p->n_label, statics = p->n_static, opaque = p->n_opaque;
-    int strides = p->n_local_stride;
-    size_t seen = p->n_seen, run = p->n_run;
+    struct before b = { p->n_label,        p->n_static, p->n_opaque,
+                        p->n_local_stride, p->n_seen,   p->n_run };
     p->n_for++;
-    p->n_stride += f->is_stride;
+    p->n_stride += is_stride;
     p->n_loop++;
     f->body0 = p->at;
     pli_parse_stmt(p);
     f->body1 = p->at;
     p->n_loop--;
-    p->n_stride -= f->is_stride;
+    p->n_stride -= is_stride;
     p->n_for--;
-    f->is_opaque = p->n_opaque != opaque;
-    bool is_once = p->n_label != labels || p->n_static != statics || p->n_local_stride != strides;
-    bool is_counted = f->var != NULL && !is_once && f->var->mod_at < f->body0;
+    f->is_opaque = p->n_opaque != b.opaque;
+    return b;
+}
+
+static void leave(struct parser *p, struct forall *f, const struct before *b, bool is_counted)
+{
+    bool is_once =
+        p->n_label != b->labels || p->n_static != b->statics || p->n_local_stride != b->strides;
+    is_counted = is_counted && !is_once;
     if (is_counted && f->is_run) {
-        collect_runs(p, f, run);
+        collect_runs(p, f, b->run);
     } else if (is_counted && !has_word(p, f, KW_FORALL)) {
-        collect_stride(p, f, seen);
+        collect_stride(p, f, b->seen);
     }
     p->n_local_stride += f->n_index > 0;
     p->n_run = p->n_for == 0 ? 0 : p->n_run;
     if (p->n_stride == 0 && p->forall == NULL) {
         p->n_seen = 0;
+    }
+}
+
+// Which loop it is, if it is one whose elements follow each other.
+static void classify(struct parser *p, struct forall *f, const struct header *h)
+{
+    if (p->forall == NULL && !has_effect(h->cond) && is_step_by_threads(p, h->step)) {
+        f->var = counter(bare(h->step)->a);
+        f->is_stride = true;
+    } else {
+        f->var = find_counter(f, h);
+        f->is_run = f->var != NULL;
     }
 }
 
@@ -564,15 +588,37 @@ void pli_parse_forall_for(struct parser *p)
     parse_init(p, f);
     struct header h = { .cond = clause(p, &f->cond0, &f->cond1, ';', "';'") };
     h.step = clause(p, &f->step0, &f->step1, ')', "')'");
-    if (p->forall == NULL && !has_effect(h.cond) && is_step_by_threads(p, h.step)) {
-        f->var = counter(bare(h.step)->a);
-        f->is_stride = true;
-    } else {
-        f->var = find_counter(f, &h);
-        f->is_run = f->var != NULL;
-    }
-    for_body(p, f);
+    classify(p, f, &h);
+    struct before b = enter(p, f, f->is_stride);
+    leave(p, f, &b, f->var != NULL && f->var->mod_at < f->body0);
     pli_scope_pop(p);
+    if (f->n_index > 0) {
+        pli_parse_edit(p, EDIT_FORALL, t0, p->at)->forall = f;
+    }
+}
+
+// while-stmt: "while" "(" expression ")" statement; as a "for" if it ends with the step: "{ ... i++; }"
+void pli_parse_forall_while(struct parser *p)
+{
+    size_t t0 = p->at++;
+    struct forall *f = pli_unit_arena_alloc(&p->u->arena, sizeof *f);
+    struct header h = { 0 };
+    pli_parse_expect(p, '(', "'('");
+    f->unit = 1;
+    h.cond = clause(p, &f->cond0, &f->cond1, ')', "')'");
+    f->init0 = f->init1 = f->cond0;
+    struct before b = enter(p, f, p->forall == NULL);
+    bool is_block = p->u->toks[f->body0].op == '{' && p->tail != NULL;
+    if (is_block) {
+        f->is_while = true;
+        h.step = p->tail;
+        f->step0 = f->body1 = p->tail_at;
+        f->step1 = p->at - 2; // without ";" and "}"
+        classify(p, f, &h);
+    }
+    leave(p, f, &b,
+          f->var != NULL && f->var->tok < f->body0 && f->var->mod_at >= f->step0 &&
+              f->var->mod_prev < f->body0 && !has_word(p, f, KW_CONTINUE));
     if (f->n_index > 0) {
         pli_parse_edit(p, EDIT_FORALL, t0, p->at)->forall = f;
     }

@@ -8,5 +8,6 @@
 void pli_parse_forall(struct parser *p);
 // A plain "for", whose accesses may be known to be local as well.
 void pli_parse_forall_for(struct parser *p);
+void pli_parse_forall_while(struct parser *p);
 
 #endif

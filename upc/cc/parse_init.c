@@ -9,8 +9,11 @@
 #include "sema.h"
 #include "sema_conv.h"
 
+#include <string.h>
+
 struct init {
     struct parser *p;
+    bool is_static; // the object lives as long as the program: its value is known before main
     bool dyn;
     struct node *pending; // parsed already, waits for the scalar it belongs to
 };
@@ -23,11 +26,58 @@ static bool is_record(const struct type *t)
     return t->kind == TY_STRUCT || t->kind == TY_UNION;
 }
 
+// &s.b[1]: an address is known without the object's value.
+static const struct node *addressed(const struct node *n)
+{
+    bool is_element;
+    do {
+        is_element = n->kind == N_INDEX && n->a->kind == N_RVALUE && n->a->a->type->kind == TY_ARRAY;
+        n = is_element ? n->a->a : n->kind == N_PAREN || n->kind == N_MEMBER ? n->a : n;
+    } while (is_element || n->kind == N_PAREN || n->kind == N_MEMBER);
+    return n->kind == N_IDENT ? NULL : n;
+}
+
+// What only a running program can give. Shared addresses and MYTHREAD are known when it starts; gcc
+// takes constant variables.
+static bool must_run(const struct node *n)
+{
+    if (n == NULL) {
+        return false;
+    }
+    switch (n->kind) {
+    case N_SIZEOF:
+    case N_UPCSIZE:
+        return false;
+    case N_CALL: // what the C compiler has built in may do
+        n = n->a->kind == N_RVALUE ? n->a->a : n->a;
+        return n->kind != N_IDENT ||
+               (n->sym != NULL && strncmp(n->sym->name->text, "__builtin_", 10) != 0);
+    case N_IDENT:
+        return n->sym != NULL && n->sym->kind == SYM_VAR && !pli_type_is_shared(n->type) &&
+               n->type->kind != TY_ARRAY && n->type->kind != TY_UNKNOWN &&
+               (n->type->quals & Q_CONST) == 0;
+    case N_RVALUE:
+        return must_run(n->a->type->kind == TY_ARRAY ? addressed(n->a) : n->a);
+    case N_ADDR:
+        return must_run(addressed(n->a));
+    case N_ASSIGN:
+    case N_PREFIX:
+    case N_POSTFIX:
+    case N_LOAD:
+        return true;
+    default:
+        return must_run(n->a) || must_run(n->b) || must_run(n->c);
+    }
+}
+
 static void use(struct init *in, struct node *n, struct type *t)
 {
     struct parser *p = in->p;
     n = t->kind == TY_UNKNOWN ? pli_sema_rvalue(p, n) : pli_sema_conv(p, n, t, "initialisation");
     in->dyn |= n->dyn;
+    if (in->is_static && n->dyn && must_run(n)) {
+        pli_diag_error(p->u, n->t0, "initializer element is not constant");
+    }
     pli_parse_edit_expr(p, n);
 }
 
@@ -237,9 +287,9 @@ static int64_t list(struct init *in, struct type *t, bool is_braced)
 
 // initializer: assignment-expression | "{" initializer-list ","? "}"
 // An array without length gets its length from the initialiser.
-void pli_parse_init(struct parser *p, struct type **type, bool *dyn)
+void pli_parse_init(struct parser *p, struct type **type, bool is_static, bool *dyn)
 {
-    struct init in = { .p = p };
+    struct init in = { .p = p, .is_static = is_static };
     struct type *t = pli_type_is_shared(*type) ? pli_type_strip(p->u, *type, Q_UPC) : *type;
     int64_t len = LEN_NONE;
     if (pli_parse_is(p, '{')) {

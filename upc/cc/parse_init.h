@@ -5,6 +5,7 @@
 
 #include "parse.h"
 
-void pli_parse_init(struct parser *p, struct type **type, bool *dyn);
+// is_static: of an object that lives as long as the program. dyn: start-up code must set it.
+void pli_parse_init(struct parser *p, struct type **type, bool is_static, bool *dyn);
 
 #endif

@@ -122,6 +122,7 @@ static void goto_stmt(struct parser *p)
 // asm-statement: "asm" qualifier* "(" ... ")" ";"
 static void asm_stmt(struct parser *p)
 {
+    p->n_sync++;
     while (!pli_parse_is(p, '(')) {
         if (pli_parse_tok(p)->kind == TOK_EOF || pli_parse_is(p, ';')) {
             pli_parse_expect(p, '(', "'('");
@@ -165,6 +166,7 @@ static void sync_stmt(struct parser *p)
         }
     }
     p->n_order++;
+    p->n_sync++;
     pli_parse_expect(p, ';', "';'");
     pli_parse_edit(p, EDIT_SYNC, t0, p->at)->node = n;
 }
@@ -209,7 +211,36 @@ static bool label(struct parser *p)
     } else {
         return false;
     }
+    p->n_sync++; // it may be jumped to
     return true;
+}
+
+// Far data of these statements may be read ahead: loads from `first` on are all that they have, and
+// nothing in them lets this thread see what others did meanwhile. What was marked inside is part of
+// it.
+static void read_ahead(struct parser *p, size_t t0, size_t first, bool is_loop)
+{
+    for (size_t i = first; i < p->n_load; i++) {
+        p->loads[i]->is_ahead = true;
+    }
+    for (size_t i = p->n_ahead; i > 0 && p->aheads[i - 1]->t0 >= t0; i--) {
+        p->aheads[i - 1]->is_inner = true;
+    }
+    struct edit *e = pli_parse_edit(p, EDIT_AHEAD, t0, p->at);
+    e->is_loop = is_loop;
+    p->aheads = pli_unit_arena_grow(&p->u->arena, p->aheads, p->n_ahead, &p->cap_ahead,
+                                    sizeof(struct edit *));
+    p->aheads[p->n_ahead++] = e;
+}
+
+static void loop(struct parser *p, void (*parse)(struct parser *p))
+{
+    size_t t0 = p->at, first = p->n_load;
+    int sync = p->n_sync;
+    parse(p);
+    if (p->n_sync == sync && p->n_load > first) {
+        read_ahead(p, t0, first, true);
+    }
 }
 
 // statement: labeled | compound | expression | selection | iteration | jump | synchronization | asm
@@ -235,18 +266,16 @@ static struct node *statement(struct parser *p)
         switch_stmt(p);
         break;
     case KW_WHILE:
-        p->at++;
-        condition(p);
-        loop_body(p);
+        loop(p, pli_parse_forall_while);
         break;
     case KW_DO:
-        do_stmt(p);
+        loop(p, do_stmt);
         break;
     case KW_FOR:
-        pli_parse_forall_for(p);
+        loop(p, pli_parse_forall_for);
         break;
     case KW_FORALL:
-        pli_parse_forall(p);
+        loop(p, pli_parse_forall);
         break;
     case KW_GOTO:
         goto_stmt(p);
@@ -293,6 +322,34 @@ void pli_parse_stmt(struct parser *p)
     pli_parse_leave(p);
 }
 
+// Statements that follow each other without a jump.
+struct stretch {
+    size_t t0, first; // its first token and the first load
+    int sync;
+};
+
+// Close the stretch before the statement that begins at `at`, or behind the last one: two loads may
+// be of data side by side.
+static void end_stretch(struct parser *p, struct stretch *s, size_t at, size_t n_load)
+{
+    size_t here = p->at, loads = p->n_load;
+    if (n_load - s->first >= 2) {
+        p->at = at;
+        p->n_load = n_load;
+        read_ahead(p, s->t0, s->first, false);
+        p->at = here;
+        p->n_load = loads;
+    }
+    *s = (struct stretch){ here, loads, p->n_sync };
+}
+
+// A statement that is only evaluated.
+static bool is_straight(struct parser *p)
+{
+    int op = pli_parse_tok(p)->op;
+    return (op < KW_AUTO && op != '{') || op == KW_RETURN;
+}
+
 static void block_items(struct parser *p, struct node **last)
 {
     pli_parse_expect(p, '{', "'{'");
@@ -301,18 +358,32 @@ static void block_items(struct parser *p, struct node **last)
     p->fresh_block = true;
     pli_parse_pragma(p);
     p->fresh_block = false;
+    struct stretch s = { p->at, p->n_load, p->n_sync };
+    struct node *tail = NULL;
+    size_t tail_at = 0;
     while (!pli_parse_is(p, '}')) {
         struct node *n = NULL;
+        size_t at = p->at, loads = p->n_load;
+        bool is_over = false;
         if (pli_parse_decl_starts(p)) {
             pli_parse_pragma(p);
             pli_parse_decl_block(p);
         } else {
+            is_over = !is_straight(p);
             n = statement(p);
         }
+        if (is_over || p->n_sync != s.sync) {
+            end_stretch(p, &s, at, loads);
+        }
+        tail = n;
+        tail_at = at;
         if (last != NULL) {
             *last = n;
         }
     }
+    end_stretch(p, &s, p->at, p->n_load);
+    p->tail = tail;
+    p->tail_at = tail_at;
     pli_parse_pragma(p);
     p->at++;
     p->strict = strict;

@@ -57,8 +57,14 @@ struct node *pli_sema_rvalue(struct parser *p, struct node *n)
         struct node *r = wrap(p, N_LOAD, n, pli_type_strip(p->u, t, ~0u));
         r->is_strict = is_strict(p, t);
         p->n_order += r->is_strict;
+        p->n_sync += r->is_strict;
         r->upc = true;
         r->dyn = true;
+        if (!r->is_strict && p->unevaluated == 0) {
+            p->loads = pli_unit_arena_grow(&p->u->arena, p->loads, p->n_load, &p->cap_load,
+                                           sizeof(struct node *));
+            p->loads[p->n_load++] = r;
+        }
         if (!pli_type_is_complete(t) && t->kind != TY_VOID) {
             pli_diag_error(p->u, n->tok, "value of incomplete shared type '%s' used",
                            pli_type_print_upc(p->u, t));
@@ -192,6 +198,7 @@ struct node *pli_sema_call(struct parser *p, struct node *f, struct node *args, 
     n->a = pli_sema_rvalue(p, f);
     n->dyn = true;
     p->n_opaque++;
+    p->n_sync++;
     pli_sema_inherit(n, n->a);
     struct type *ft = n->a->type;
     ft = ft->kind == TY_PTR ? ft->base : ft;
@@ -249,6 +256,7 @@ static struct sym *root_sym(struct node *n)
 static void write_sym(const struct parser *p, struct sym *s)
 {
     bool is_outer = s->depth > 0 && s->depth < p->fn_depth;
+    s->mod_prev = s->mod_at;
     s->mod_at = is_outer ? SIZE_MAX : p->at;
     s->is_addressed |= is_outer;
 }
@@ -284,7 +292,8 @@ static void check_target(struct parser *p, struct node *a, size_t tok)
     if (n->kind == N_THREADS || n->kind == N_MYTHREAD) {
         pli_diag_error(p->u, a->tok, "'%s' is not an lvalue",
                        n->kind == N_THREADS ? "THREADS" : "MYTHREAD");
-    } else if (!n->is_lvalue && n->upc && n->type->kind != TY_UNKNOWN) {
+    } else if (!n->is_lvalue && n->type->kind != TY_UNKNOWN &&
+               (n->upc || (pli_type_is_pts(n->type) && n->kind != N_OPAQUE))) {
         pli_diag_error(p->u, tok, "lvalue required as left operand");
     } else if (pli_type_is_shared(a->type) && (pli_type_ultimate(a->type)->quals & Q_CONST) != 0) {
         pli_diag_error(p->u, tok, "assignment to a read-only shared object");
@@ -310,6 +319,7 @@ struct node *pli_sema_incdec(struct parser *p, struct node *a, int op, bool pref
     if ((a->type->quals & Q_SHARED) != 0) {
         n->is_strict = is_strict(p, a->type);
         p->n_order += n->is_strict;
+        p->n_sync += n->is_strict;
         n->upc = true;
     }
     return n;

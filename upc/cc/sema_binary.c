@@ -271,6 +271,7 @@ struct node *pli_sema_binary_assign(struct parser *p, int op, struct node *a, st
         n->upc = true;
         n->is_strict = (q & Q_STRICT) != 0 || ((q & Q_RELAXED) == 0 && p->strict);
         p->n_order += n->is_strict;
+        p->n_sync += n->is_strict;
         if (!pli_type_compat(n->type, n->b->type, false) && n->type->kind >= TY_STRUCT) {
             pli_diag_error(p->u, tok, "incompatible types when assigning to '%s' from '%s'",
                            pli_type_print_upc(p->u, a->type), pli_type_print_upc(p->u, n->b->type));

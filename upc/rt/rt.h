@@ -100,7 +100,8 @@ struct rt_thread {
     pli_upc_pts value_at; // where collectives on values put them, at each thread: twice value_cap
     size_t value_cap;     // bytes
     unsigned value_turn;
-    uint64_t n_lock;       // locks held
+    uint64_t n_lock;         // locks held
+    struct rt_prefetch *far; // far data that was read ahead; NULL: none ever was
     struct rt_file *files; // open ones
 };
 

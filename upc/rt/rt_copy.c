@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between private and shared memory, blocking and not.
 #include "rt_copy.h"
+#include "rt_prefetch.h"
 #include "rt.h"
 #include "upc_calls.h"
 
@@ -81,6 +82,7 @@ void pli_upc_put(pli_upc_pts to, const void *from, size_t n)
 {
     int saved = errno;
     pli_rt_copy_put(to, from, n);
+    pli_rt_prefetch_drop(to, n);
     errno = saved;
 }
 

@@ -26,6 +26,8 @@ void pli_upc_wait(int has_value, int value);
 void pli_upc_barrier(int has_value, int value);
 
 void pli_upc_get(void *to, pli_upc_pts from, size_t n);
+void pli_upc_get_ahead(void *to, pli_upc_pts from, size_t n);
+void pli_upc_ahead_begin(int is_straight);
 void pli_upc_put(pli_upc_pts to, const void *from, size_t n);
 void pli_upc_put_changed(pli_upc_pts to, const void *now, const void *old, size_t n);
 void *pli_upc_local_far(pli_upc_pts p);

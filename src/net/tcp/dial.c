@@ -9,6 +9,7 @@
 #include "boot/handshake.h"
 #include "ckpt/sock.h"
 #include "ckpt/freeze_hold.h"
+#include "msg/statistics_hooks.h"
 #include "net/tcp/secure.h"
 
 #include <errno.h>
@@ -123,6 +124,9 @@ static void give_up(struct pli_dial *d, const char *why)
     drop(d);
     d->at++;
     d->n_dropped = 0;
+    if (d->at < d->n_addr) {
+        atomic_fetch_add(&pli_statistics_n_retry, 1);
+    }
 }
 
 // A listener with too many callers closes some of their connections. They try again, later each
@@ -136,6 +140,7 @@ static bool pause_calling(struct pli_dial *d, uint64_t now)
     uint32_t ms = d->n_dropped < 7 ? (uint32_t)PAUSE_LEAST_MS << d->n_dropped : PAUSE_MOST_MS;
     ms += (d->call.from * 7919u) % ms; // not all at the same moment
     d->n_dropped++;
+    atomic_fetch_add(&pli_statistics_n_retry, 1);
     drop(d);
     d->state = S_PAUSED;
     d->until = now + (uint64_t)ms * 1000000u;

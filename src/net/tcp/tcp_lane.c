@@ -544,6 +544,17 @@ static bool is_busy(struct pli_net_lane *base)
     return net->ucx != NULL && net->bypass->is_busy(net);
 }
 
+// Whether a process runs on the cores of this one: that of a host with the same cores, or of one that
+// is pretended, which has a row here.
+static bool is_beside(const struct pli_node *node, uint32_t index)
+{
+    const struct pli_node_proc *p = pli_node_find(node, index);
+    const struct pli_node_host *here = &node->hosts[pli_proc.boot->host];
+    return p != NULL &&
+           ((here->cores != 0 && node->hosts[p->host].cores == here->cores) ||
+            pli_node_row_of(node, index) != UINT32_MAX);
+}
+
 // What comes from a host with the same kernel was put into the socket by the processor that sent
 // it, and the socket remembers which that was.
 static int peer_processor(struct pli_net_lane *base, uint32_t *index_out)
@@ -552,13 +563,10 @@ static int peer_processor(struct pli_net_lane *base, uint32_t *index_out)
     const struct pli_node *node = &pli_proc.boot->node;
     int cpu = -1;
     pli_lock_take(&net->base.lane->lock);
-    if (node->header->n_beside > 0 && net->active != NULL) {
-        *index_out = net->active->owner->conn->proc;
-        const struct pli_node_proc *p = pli_node_find(node, *index_out);
+    if (net->active != NULL && node->header->n_host > 1) {
         socklen_t len = sizeof cpu;
-        bool is_beside = p != NULL && node->hosts[p->host].cores != 0 &&
-                         node->hosts[p->host].cores == node->hosts[pli_proc.boot->host].cores;
-        if (!is_beside ||
+        *index_out = net->active->owner->conn->proc;
+        if (!is_beside(node, *index_out) ||
             getsockopt(net->active->watch.fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &len) != 0) {
             cpu = -1;
         }

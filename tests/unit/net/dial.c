@@ -5,6 +5,7 @@
 
 #include "boot/address.h"
 #include "boot/handshake.h"
+#include "msg/statistics_hooks.h"
 #include "t.h"
 
 #include <arpa/inet.h>
@@ -198,8 +199,10 @@ static void overrun(void)
     struct host h = { .fd = -1, .how = GOOD, .n_drop = 4 };
     int fd;
     h.listener = listen_on(AF_INET, &there.port);
+    uint32_t before = atomic_load(&pli_statistics_n_retry);
     T_EQ(go(&there, &h, &fd), PLI_OK);
     T_EQ(h.n_drop, 0);
+    T_EQ(atomic_load(&pli_statistics_n_retry) - before, 4);
     T_OK(h.is_joined);
     close(fd);
     close(h.fd);

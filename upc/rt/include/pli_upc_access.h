@@ -9,6 +9,10 @@
 // Far accesses: blocking for the caller's own program order, in any order otherwise.
 void pli_upc_get(void *to, pli_upc_pts from, __SIZE_TYPE__ len);
 void pli_upc_put(pli_upc_pts to, const void *from, __SIZE_TYPE__ len);
+// A get that may take what came with an earlier one, and bring more than is asked for, since the
+// last pli_upc_ahead_begin. is_straight: it need not be seen first that data is read in a row.
+void pli_upc_get_ahead(void *to, pli_upc_pts from, __SIZE_TYPE__ len);
+void pli_upc_ahead_begin(int is_straight);
 // Put back the bytes in which now differs from old: bit-fields must not touch their neighbours.
 void pli_upc_put_changed(pli_upc_pts to, const void *now, const void *old, __SIZE_TYPE__ len);
 void *pli_upc_local_far(pli_upc_pts p); // not mapped here: reports and ends the job
@@ -104,6 +108,15 @@ static inline void pli_upc_order(void)
     PLI_UPC_BARRIER();
 }
 
+// A stretch of the program begins in which far data may be read ahead.
+static inline int pli_upc_ahead(int is_straight)
+{
+    if (__builtin_expect(pli_upc_has_far, 0)) {
+        pli_upc_ahead_begin(is_straight);
+    }
+    return 1;
+}
+
 static inline void pli_upc_fence(void)
 {
     pli_upc_order();
@@ -123,6 +136,19 @@ static inline void pli_upc_fence(void)
             __pli_v = *(A *)__pli_at;                                                              \
         else                                                                                       \
             pli_upc_get(&__pli_v, __pli_p, sizeof __pli_v);                                        \
+        __pli_v;                                                                                   \
+    })
+
+// The same where the translator has found that far data may be read ahead.
+#define PLI_UPC_GET_AHEAD(T, p)                                                                    \
+    ({                                                                                             \
+        pli_upc_pts __pli_p = (p);                                                                 \
+        __typeof__(T) __pli_v;                                                                     \
+        void *__pli_at = pli_upc_near(__pli_p);                                                    \
+        if (__builtin_expect(__pli_at != 0, 1))                                                    \
+            __pli_v = *(__typeof__(T) *)__pli_at;                                                  \
+        else                                                                                       \
+            pli_upc_get_ahead(&__pli_v, __pli_p, sizeof __pli_v);                                  \
         __pli_v;                                                                                   \
     })
 

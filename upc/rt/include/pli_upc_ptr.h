@@ -90,13 +90,21 @@ static inline __INT64_TYPE__ pli_upc_floordiv(__INT64_TYPE__ x, __INT64_TYPE__ n
 // p + i for indefinite block size: plain byte arithmetic, no carry leaves the offset field.
 static inline pli_upc_pts pli_upc_addi(pli_upc_pts p, __INT64_TYPE__ i, __SIZE_TYPE__ size)
 {
+    if (__builtin_constant_p(i) && i == 1) {
+        return p + size;
+    }
     pli_upc_pts moved = p + (pli_upc_pts)i * size;
     return (p & ~PLI_UPC_ADDR_MASK) | (moved & PLI_UPC_ADDR_MASK);
 }
 
-// p + i for block size 1.
+// p + i for block size 1. A step of one, as in *p++, needs no division.
 static inline pli_upc_pts pli_upc_add1(pli_upc_pts p, __INT64_TYPE__ i, __SIZE_TYPE__ size)
 {
+    if (__builtin_constant_p(i) && i == 1) {
+        int is_last = (int)pli_upc_threadof(p) + 1 == pli_upc_threads;
+        return is_last ? (p & PLI_UPC_ADDR_MASK) + size
+                       : p + ((pli_upc_pts)1 << PLI_UPC_ADDR_BITS);
+    }
     __INT64_TYPE__ x = (__INT64_TYPE__)pli_upc_threadof(p) + i;
     __INT64_TYPE__ q = pli_upc_floordiv(x, pli_upc_threads);
     return pli_upc_make(x - q * pli_upc_threads, 0,
@@ -108,6 +116,9 @@ static inline pli_upc_pts pli_upc_add(pli_upc_pts p, __INT64_TYPE__ i, __INT64_T
                                       __SIZE_TYPE__ size)
 {
     __INT64_TYPE__ phase = (__INT64_TYPE__)pli_upc_phaseof(p);
+    if (__builtin_constant_p(i) && i == 1 && __builtin_expect(phase + 1 < block, 1)) {
+        return p + ((pli_upc_pts)1 << (PLI_UPC_ADDR_BITS + PLI_UPC_THREAD_BITS)) + size;
+    }
     __INT64_TYPE__ x = (__INT64_TYPE__)pli_upc_threadof(p) * block + phase + i;
     __INT64_TYPE__ b = pli_upc_floordiv(x, block);
     __INT64_TYPE__ q = pli_upc_floordiv(b, pli_upc_threads);
