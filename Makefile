@@ -12,7 +12,7 @@
 #   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
 #   make test-abi-world   programs of Debian packages on this MPI and on their own; installs them (root,
 #                   network; INSTALL=no does not), takes half an hour; T=names for some, WORK=folder is kept,
-#                   DOCS=1 writes the table of docs/abi.md
+#                   DOCS=1 writes the rows that ran into the table of docs/abi.md
 #   make test-apps   applications from Debian's sources (network), built with this MPI and with the two
 #                   others; some minutes. T=names, WORK=folder, INSTALL=no, DOCS=1 as above
 #   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this

@@ -3,7 +3,7 @@
 #include "launcher/job/abi_path.h"
 
 #include "launcher/base/say.h"
-#include "launcher/base/secure_mode.h"
+#include "launcher/job/secure_exec.h"
 #include "launcher/job/environment.h"
 #include "launcher/job/foreign_mpi.h"
 
@@ -144,7 +144,7 @@ static bool look(const char *library, void *arg)
 // Programs that will not find our libraries, whatever we set.
 static void warn(const struct pli_app *app, const char *path, const struct pli_foreign_mpi *wanted)
 {
-    const char *reason = wanted != NULL ? pli_secure_mode_reason(path) : NULL;
+    const char *reason = wanted != NULL ? pli_secure_exec_reason(path) : NULL;
     const char *inside = wanted == NULL ? pli_foreign_mpi_static(path) : NULL;
     if (reason != NULL) {
         pli_say("%s %s, so that the loader ignores LD_LIBRARY_PATH: it finds %s in place of Pliant "

@@ -101,7 +101,8 @@ static bool note(const char *library, void *arg)
 const char *pli_foreign_mpi_static(const char *path)
 {
     // Beginnings of names of settings, which are in the file even without a table of symbols.
-    static const char *const marks[][2] = { { "MPIR_CVAR_", "MPICH" }, { "OMPI_MCA_", "Open MPI" } };
+    static const char *const marks[][2] = { { "MPIR_CVAR_", "MPICH" },
+                                            { "OMPI_MCA_", "Open MPI" } };
     const char *found = NULL;
     size_t len = 0;
     bool is_dynamic = false;

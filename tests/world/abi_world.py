@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs programs of Debian packages, as they are, on this MPI and on their own, and compares what they say.
 
-usage: abi_world.py --build BUILD [--work DIR] [--docs PAGE] [--no-install] [NAME]...
+usage: abi_world.py --build BUILD [--work DIR] [--docs PAGE] [--no-install] [--limit S] [--repeat N] [--first] [NAME]...
 
 Packages that are missing are installed by apt-get (root), after a line that says which ones; with --no-install the rows that
-need them are left out. Each row of abi_programs.py runs in a folder of its own, which is removed at the end unless --work names it.
+need them are left out. With --first the programs go before what else the machine does (root), as the benchmarks do. Each row of abi_programs.py runs in a folder of its own, which is removed at the end unless --work names it.
 The status is 1 if a program fails on this MPI or answers otherwise than on its own; the table says why.
 """
 import argparse
@@ -24,22 +24,29 @@ BEGIN = "<!-- programs of packages: make test-abi-world writes from here -->"
 NEEDED = {"openmpi": "openmpi-bin libopenmpi-dev", "mpich": "mpich libmpich-dev"}
 
 
-def run_row(row, launcher, folder, limit):
+FIRST = "echo -15 >/proc/self/autogroup\n"  # bash is the first process of a session; ranks of MPICH begin others
+
+
+def run_row(row, launcher, folder, args):
     """Prepares a fresh folder and runs the program in it; only the program's time counts."""
     shutil.rmtree(folder, ignore_errors=True)
-    inputs = HERE / "abi" / row.folder
+    inputs, first = HERE / "abi" / row.folder, ""
     if row.folder:
         shutil.copytree(inputs, folder)
     else:
         folder.mkdir(parents=True)
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPI": row.mpi, "HOME": str(folder), "RUN": f"{launcher} -n {row.ranks}",
-           "RUN1": f"{launcher} -n 1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    if args.first and launcher == LAUNCHER["mpich"]:
+        first = f" {folder}/first"
+        (folder / "first").write_text(f'#!/bin/sh\n{FIRST}exec "$@"\n', encoding="ascii")
+        (folder / "first").chmod(0o755)
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPI": row.mpi, "HOME": str(folder), "RUN": f"{launcher} -n {row.ranks}{first}",
+           "RUN1": f"{launcher} -n 1{first}", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
     if row.prepare:
-        status, said = bash("set -e\n" + row.prepare, folder, env, limit)
+        status, said = bash("set -e\n" + row.prepare, folder, env, args.limit)
         if status != 0:
             return Outcome(status, said, 0, "$^")
     begin = time.monotonic()
-    status, said = bash(row.command, folder, env, limit)
+    status, said = bash((FIRST if args.first else "") + row.command, folder, env, args.limit)
     seconds = time.monotonic() - begin
     for name in row.reads:
         if (folder / name).exists():
@@ -47,10 +54,10 @@ def run_row(row, launcher, folder, limit):
     return Outcome(status, said, seconds, row.answer)
 
 
-def try_row(row, launcher, folder, limit):
+def try_row(row, launcher, folder, args):
     """The first run that has an answer, of as many as the row may take."""
     for i in range(row.tries):
-        got = run_row(row, launcher, folder, limit)
+        got = run_row(row, launcher, folder, args)
         if not got.why:
             break
         if i + 1 < row.tries:
@@ -77,8 +84,8 @@ def run_all(args, rows, work):
         print(f"[{i + 1}/{len(rows)}] {row.name} ", end="", flush=True)
         mine, own = [], []
         for _ in range(args.repeat):
-            mine.append(try_row(row, ours, work / f"{row.name}.pliant", args.limit))
-            own.append(try_row(row, LAUNCHER[row.mpi], work / f"{row.name}.own", args.limit))
+            mine.append(try_row(row, ours, work / f"{row.name}.pliant", args))
+            own.append(try_row(row, LAUNCHER[row.mpi], work / f"{row.name}.own", args))
             if mine[-1].why:
                 break
         good, cell, own_cell = judge(row, mine[-1], own[-1])
@@ -106,6 +113,7 @@ def main():
     words.add_argument("--no-install", action="store_true")
     words.add_argument("--limit", type=float, default=600, help="seconds for one program")
     words.add_argument("--repeat", type=int, default=1, help="runs of each, in turn; the best time counts")
+    words.add_argument("--first", action="store_true", help="before other processes")
     words.add_argument("names", nargs="*")
     args = words.parse_args()
     unknown = set(args.names) - {r.name for r in ROWS}

@@ -3,7 +3,7 @@
 // finds for it: it is asked to list them, without starting the program.
 #include "abi_print.h"
 
-#include "launcher/base/secure_mode.h"
+#include "launcher/job/secure_exec.h"
 #include "launcher/job/foreign_mpi.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 struct look {
     bool is_fine, is_mpi;
     const char *reason; // why the loader ignores LD_LIBRARY_PATH, NULL: it does not
-    char seen[512]; // names that were printed, each with blanks around it
+    char seen[512];     // names that were printed, each with blanks around it
 };
 
 // The folder lib/pliant of this installation.
@@ -179,7 +179,7 @@ bool pli_abi_print_file(const char *file)
         printf("  is a script: what it starts finds the libraries of both other ABIs\n");
         return pli_abi_print_file(interpreter);
     }
-    struct look l = { .is_fine = true, .reason = pli_secure_mode_reason(path) };
+    struct look l = { .is_fine = true, .reason = pli_secure_exec_reason(path) };
     const char *inside = pli_foreign_mpi_static(path);
     pli_foreign_mpi_each(path, tell, &l);
     pli_foreign_mpi_each(path, count, &is_dynamic);

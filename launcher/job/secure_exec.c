@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel's rule: a program is secure when its user or group becomes another one, or when a user
 // other than root gains capabilities from its file.
-#include "launcher/base/secure_mode.h"
+#include "launcher/job/secure_exec.h"
 
 #include <endian.h>
 #include <linux/capability.h>
@@ -27,7 +27,7 @@ static bool has_capabilities(const char *path)
            caps.data[0].permitted != 0 || (has_high && caps.data[1].permitted != 0);
 }
 
-const char *pli_secure_mode_reason(const char *path)
+const char *pli_secure_exec_reason(const char *path)
 {
     struct stat st;
     struct statvfs fs;
