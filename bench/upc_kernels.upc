@@ -269,6 +269,75 @@ static void stencil(void)
     upc_barrier;
 }
 
+// Sums over own elements, as loops are written that do not count in their head.
+enum { LINE = 20000 }; // elements of each thread
+shared [LINE] double line[LINE * THREADS];
+shared double dealt[LINE * THREADS];
+
+__attribute__((noinline)) static double sum_private(const double *p, long n)
+{
+    double s = 0;
+    while (n-- > 0) {
+        s += *p++;
+    }
+    return s;
+}
+
+__attribute__((noinline)) static double sum_walk(shared [LINE] const double *p, long n)
+{
+    double s = 0;
+    while (n-- > 0) {
+        s += *p++;
+    }
+    return s;
+}
+
+__attribute__((noinline)) static double sum_while(long i, long end)
+{
+    double s = 0;
+    while (i < end) {
+        s += line[i];
+        i++;
+    }
+    return s;
+}
+
+__attribute__((noinline)) static double sum_dealt(void)
+{
+    double s = 0;
+    int i = MYTHREAD;
+    while (i < LINE * THREADS) {
+        s += dealt[i];
+        i += THREADS;
+    }
+    return s;
+}
+
+static void sums(void)
+{
+    static const char *const names[] = { "sum_c_ns", "sum_walk_ns", "sum_while_ns", "sum_dealt_ns" };
+    struct pieces all[4] = { { .n = 0 } };
+    long first = (long)MYTHREAD * LINE;
+    for (int i = 0; i < LINE; i++) {
+        line[first + i] = dealt[i * THREADS + MYTHREAD] = i;
+    }
+    for (int p = 0; p < PIECES; p++) {
+        for (int k = 0; k < 4; k++) {
+            double begin = MPI_Wtime();
+            double s = k == 0   ? sum_private((double *)&line[first], LINE)
+                       : k == 1 ? sum_walk(&line[first], LINE)
+                       : k == 2 ? sum_while(first, first + LINE)
+                                : sum_dealt();
+            keep(&all[k], begin);
+            bad[MYTHREAD] += s != 0.5 * LINE * (LINE - 1);
+        }
+    }
+    for (int k = 0; k < 4; k++) {
+        say(names[k], median(&all[k]) / LINE * 1e9);
+    }
+    upc_barrier;
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 0, n_bad = 0;
@@ -281,6 +350,7 @@ int main(int argc, char **argv)
     triad_pointers(a, b, c);
     cast_local(1 + rounds / 4);
     stencil();
+    sums();
     barriers(rounds);
     single(SLOTS * (1 + rounds / 100));
     upc_barrier;

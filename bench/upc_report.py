@@ -171,6 +171,9 @@ def aims(results):
         rows += [verdict(f"heat stencil {how}, {n} threads, beside private C", f"{v[name]:.2f} ×", "≤ 1.5 ×",
                          v[name] <= 1.5) for how, name in (("with upc_forall", "stencil_ratio"),
                                                            ("in plain loops", "stencil_plain_ratio"))]
+        rows += [verdict(f"sum over own elements by {how}, {n} threads, beside private C", f"{v[name]:.2f} ×", "≤ 1.5 ×", v[name] <= 1.5)
+                 for how, name in (("*p++", "walk_ratio"), ("while", "while_ratio"),
+                                   ("while with steps of THREADS", "dealt_ratio"))]
         if n > 1:
             rows.append(verdict(f"upc_barrier, {n} threads, beside MPI_Barrier", f"{v['barrier_ratio']:.2f} ×",
                                 "≤ 1 ×", v["barrier_ratio"] <= 1))

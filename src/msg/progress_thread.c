@@ -110,8 +110,8 @@ static bool is_deserted(const struct look *k)
     return is_attended(k);
 }
 
-// Whether who was served just now asks again so soon that the thread does better to look for it than
-// to be woken: the second time, if there is a core for that and it is not the one of who asks.
+// Whether who was served just now asks again so soon that the thread does better to look for it
+// than to be woken: the second time, if there is a core for that and it is not the one of who asks.
 static bool is_worth_looking(const struct look *k, uint64_t now)
 {
     static uint64_t last_ns;

@@ -152,7 +152,16 @@ struct forall {
     bool is_opaque; // the body calls or writes through pointers
 };
 
-enum edit_kind { EDIT_EXPR, EDIT_TYPE, EDIT_DECL, EDIT_FUNC, EDIT_SYNC, EDIT_FORALL, EDIT_LENGTHS, EDIT_AHEAD };
+enum edit_kind {
+    EDIT_EXPR,
+    EDIT_TYPE,
+    EDIT_DECL,
+    EDIT_FUNC,
+    EDIT_SYNC,
+    EDIT_FORALL,
+    EDIT_LENGTHS,
+    EDIT_AHEAD
+};
 
 struct edit {
     enum edit_kind kind;

@@ -49,8 +49,8 @@ struct parser {
     int n_anon;
     int n_len;          // lengths of shared arrays that have a variable
     struct attrs attrs; // collected since the owner last cleared it
-    struct node *tail; // the last statement of the block that ended last, if it is an expression
-    size_t tail_at;    // and where it begins
+    struct node *tail;  // the last statement of the block that ended last, if it is an expression
+    size_t tail_at;     // and where it begins
     int n_loop, n_switch;
     int n_opaque; // calls and writes through private pointers seen so far
     int n_sync;   // calls, strict accesses, fences, labels: behind them far data is read anew

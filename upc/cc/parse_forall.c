@@ -533,8 +533,9 @@ struct before {
 
 static struct before enter(struct parser *p, struct forall *f, bool is_stride)
 {
-    struct before b = { p->n_label,        p->n_static, p->n_opaque,
-                        p->n_local_stride, p->n_seen,   p->n_run };
+    struct before b = {
+        p->n_label, p->n_static, p->n_opaque, p->n_local_stride, p->n_seen, p->n_run
+    };
     p->n_for++;
     p->n_stride += is_stride;
     p->n_loop++;
@@ -597,7 +598,8 @@ void pli_parse_forall_for(struct parser *p)
     }
 }
 
-// while-stmt: "while" "(" expression ")" statement; as a "for" if it ends with the step: "{ ... i++; }"
+// while-stmt: "while" "(" expression ")" statement
+// It is treated as a "for" if its body ends with the step: "{ ... i++; }".
 void pli_parse_forall_while(struct parser *p)
 {
     size_t t0 = p->at++;

@@ -31,7 +31,8 @@ static const struct node *addressed(const struct node *n)
 {
     bool is_element;
     do {
-        is_element = n->kind == N_INDEX && n->a->kind == N_RVALUE && n->a->a->type->kind == TY_ARRAY;
+        is_element =
+            n->kind == N_INDEX && n->a->kind == N_RVALUE && n->a->a->type->kind == TY_ARRAY;
         n = is_element ? n->a->a : n->kind == N_PAREN || n->kind == N_MEMBER ? n->a : n;
     } while (is_element || n->kind == N_PAREN || n->kind == N_MEMBER);
     return n->kind == N_IDENT ? NULL : n;

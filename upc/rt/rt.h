@@ -102,7 +102,7 @@ struct rt_thread {
     unsigned value_turn;
     uint64_t n_lock;         // locks held
     struct rt_prefetch *far; // far data that was read ahead; NULL: none ever was
-    struct rt_file *files; // open ones
+    struct rt_file *files;   // open ones
 };
 
 extern _Thread_local struct rt_thread *pli_rt_self;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads far data ahead, so that gets of elements side by side become one transfer.
 // The translator marks gets of stretches in which this thread passes no fence, strict access, label
-// or call: there a relaxed read may have happened at any time since the stretch began. What was read
-// ahead is dropped where the thread itself writes, and serves a few reads of each element only, so
-// that a loop that looks at a word until it changes sees the change. Of no byte there are two
-// copies, so no older value follows a newer one.
+// or call: there a relaxed read may have happened at any time since the stretch began. What was
+// read ahead is dropped where the thread itself writes, and serves a few reads of each element
+// only, so that a loop that looks at a word until it changes sees the change. Of no byte there are
+// two copies, so no older value follows a newer one.
 #include "rt_prefetch.h"
 #include "rt.h"
 #include "rt_copy.h"

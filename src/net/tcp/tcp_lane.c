@@ -544,15 +544,14 @@ static bool is_busy(struct pli_net_lane *base)
     return net->ucx != NULL && net->bypass->is_busy(net);
 }
 
-// Whether a process runs on the cores of this one: that of a host with the same cores, or of one that
-// is pretended, which has a row here.
+// Whether a process runs on the cores of this one: that of a host with the same cores, or of one
+// that is pretended, which has a row here.
 static bool is_beside(const struct pli_node *node, uint32_t index)
 {
     const struct pli_node_proc *p = pli_node_find(node, index);
     const struct pli_node_host *here = &node->hosts[pli_proc.boot->host];
-    return p != NULL &&
-           ((here->cores != 0 && node->hosts[p->host].cores == here->cores) ||
-            pli_node_row_of(node, index) != UINT32_MAX);
+    return p != NULL && ((here->cores != 0 && node->hosts[p->host].cores == here->cores) ||
+                         pli_node_row_of(node, index) != UINT32_MAX);
 }
 
 // What comes from a host with the same kernel was put into the socket by the processor that sent

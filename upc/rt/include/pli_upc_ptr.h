@@ -102,8 +102,7 @@ static inline pli_upc_pts pli_upc_add1(pli_upc_pts p, __INT64_TYPE__ i, __SIZE_T
 {
     if (__builtin_constant_p(i) && i == 1) {
         int is_last = (int)pli_upc_threadof(p) + 1 == pli_upc_threads;
-        return is_last ? (p & PLI_UPC_ADDR_MASK) + size
-                       : p + ((pli_upc_pts)1 << PLI_UPC_ADDR_BITS);
+        return is_last ? (p & PLI_UPC_ADDR_MASK) + size : p + ((pli_upc_pts)1 << PLI_UPC_ADDR_BITS);
     }
     __INT64_TYPE__ x = (__INT64_TYPE__)pli_upc_threadof(p) + i;
     __INT64_TYPE__ q = pli_upc_floordiv(x, pli_upc_threads);
