@@ -17,6 +17,7 @@
 #                   others; some minutes. T=names, WORK=folder, INSTALL=no, DOCS=1 as above
 #   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
 #                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
+#   make test-tools-world   EZTrace from Debian's packages (network) on this MPI and on its own; WORK=folder is kept
 #   make test-nfs   the tests of files on NFS, in a virtual machine with Debian's kernel (network, aarch64);
 #                   some minutes. WORK=folder is kept
 #   make test-fortran-world   MPICH's Fortran tests, ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
@@ -128,6 +129,9 @@ test-apps: all
 
 test-io-world: all
 	@python3 tests/world/io_world.py --build $(BUILD) --docs docs/io.md $(if $(IOR),--ior $(IOR)) $(if $(WORK),--work $(WORK))
+
+test-tools-world: all
+	@python3 tests/world/tools_world.py --build $(BUILD) $(if $(WORK),--work $(WORK))
 
 test-nfs: all
 	@python3 tests/world/nfs_world.py --build $(BUILD) $(if $(WORK),--work $(WORK))

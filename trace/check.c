@@ -196,7 +196,8 @@ void pli_check_begin(struct pli_check_call *call)
     if (!call->is_outer && !is_message) {
         return;
     }
-    int n = atomic_fetch_add(&state.n_inside, 1) + 1;
+    call->is_counted = state.level == MPI_THREAD_SERIALIZED;
+    int n = call->is_counted ? atomic_fetch_add(&state.n_inside, 1) + 1 : 1;
     if (state.level != MPI_THREAD_MULTIPLE && kind != PLI_CHECK_LIFE) {
         check_threads(call, n);
     }
@@ -265,6 +266,8 @@ int pli_check_end(struct pli_check_call *call, int err)
         pli_check_cycle_poll();
     }
     depth--;
-    atomic_fetch_sub(&state.n_inside, 1);
+    if (call->is_counted) {
+        atomic_fetch_sub(&state.n_inside, 1);
+    }
     return err;
 }

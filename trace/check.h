@@ -64,7 +64,8 @@ struct pli_check_call {
     MPI_Count target_count;
     MPI_Datatype target_type;
     // What was found out before the call.
-    bool is_outer; // not made by the library or a callback inside another call
+    bool is_outer;   // not made by the library or a callback inside another call
+    bool is_counted; // among the threads inside MPI
     struct pli_check_posted *posted;
     struct pli_check_receive *receive; // NULL: into the program's buffer
     uint64_t sum;

@@ -9,7 +9,6 @@
 #include "msg/lane.h"
 #include "msg/p2p.h"
 #include "msg/request.h"
-#include "msg/unexpected.h"
 #include "obj/comm.h"
 #include "obj/comm_hint.h"
 #include "obj/datatype.h"

@@ -13,7 +13,7 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_probe.c
 # What the argument of the probe finds, where that is not a sentence of the same name.
 KINDS = ["type", "changed", "freed", "early-read", "early-write", "receive-overlap", "send-overlap", "receive-into-send", "sendrecv-overlap", "self", "unsafe",
          "ready", "unreceived", "collective", "root", "operation", "collective-type", "alias", "unfinished",
-         "request-leak", "file-leak", "race", "thread"]
+         "request-leak", "file-leak", "race", "thread", "threads-at-once"]
 LEAKS = ["comm-leak", "group-leak", "datatype-leak", "op-leak", "info-leak", "errhandler-leak", "window-leak"]
 
 

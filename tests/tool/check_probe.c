@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, size, numbers[4096];
 static double reals[64];
@@ -377,6 +378,44 @@ static void thread(void)
     n_done++;
 }
 
+static volatile int is_inside, may_go;
+
+static int wait_inside(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)key, (void)extra, (void)in, (void)out;
+    is_inside = 1;
+    while (!may_go) {
+        usleep(1000);
+    }
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static void *dup_self(void *arg)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_free(&comm);
+    return arg;
+}
+
+static void threads_at_once(void)
+{
+    pthread_t t;
+    int key, flag;
+    MPI_Comm_create_keyval(wait_inside, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    pthread_create(&t, NULL, dup_self, NULL);
+    while (!is_inside) {
+        usleep(1000);
+    }
+    MPI_Comm_test_inter(world, &flag); // here: threads-at-once
+    may_go = 1;
+    pthread_join(t, NULL);
+    MPI_Comm_delete_attr(MPI_COMM_SELF, key);
+    MPI_Comm_free_keyval(&key);
+}
+
 static void expect(int is_right, const char *name)
 {
     if (!is_right) {
@@ -582,11 +621,14 @@ int main(int argc, char **argv)
         { "own-race", own_race },
         { "lock-race", lock_race },
         { "thread", thread },
+        { "threads-at-once", threads_at_once },
         { "fine", fine },
         { "fine-impi", fine }, // which carries no windows
     };
     what = argc > 1 ? argv[1] : "fine";
-    MPI_Init(&argc, &argv);
+    int level;
+    is("threads-at-once") ? MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level)
+                          : MPI_Init(&argc, &argv);
     MPI_Comm_dup(MPI_COMM_WORLD, &world);
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
