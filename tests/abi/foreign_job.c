@@ -58,6 +58,7 @@ static int wait_for(const char *path)
     MPI_Comm comm;
     int is_there = 0, ok = 1;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    ok = work(comm) && work(comm); // all have begun, and counted what they sent at first
     if (rank == 0) {
         puts("ready");
         fflush(stdout);
@@ -80,7 +81,10 @@ static int follow(const char *path)
     MPIX_World_version(&version);
     if (version > 0) {
         MPIX_Comm_world_at(version, &now);
-    } else if (rank == 0) {
+    } else {
+        MPI_Barrier(now);
+    }
+    if (version == 0 && rank == 0) {
         puts("ready");
         fflush(stdout);
     }
