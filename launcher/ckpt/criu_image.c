@@ -213,8 +213,9 @@ void pli_criu_image_put(FILE *to, uint32_t number, const void *data, size_t len)
     fwrite(data, 1, len, to);
 }
 
-char *pli_criu_image_change(struct pli_criu_bytes record, const struct pli_criu_field *to,
-                            size_t *len_out)
+// A record with this field in the place of that of the same number, of the heap. NULL: there is no
+// memory.
+static char *change(struct pli_criu_bytes record, const struct pli_criu_field *to, size_t *len_out)
 {
     struct pli_criu_field f;
     char *all = NULL;
@@ -243,11 +244,11 @@ bool pli_criu_image_put_file(FILE *file, struct pli_criu_bytes record,
     size_t inner_len = 0, outer_len = 0;
     char *inner = NULL, *outer = NULL;
     if (pli_criu_image_find(record, ENTRY_REG, &reg)) {
-        inner = pli_criu_image_change(reg.inner, to, &inner_len);
+        inner = change(reg.inner, to, &inner_len);
     }
     if (inner != NULL) {
         reg.inner = (struct pli_criu_bytes){ (uint8_t *)inner, (uint8_t *)inner + inner_len };
-        outer = pli_criu_image_change(record, &reg, &outer_len);
+        outer = change(record, &reg, &outer_len);
     }
     if (outer != NULL) {
         uint32_t len = (uint32_t)outer_len;

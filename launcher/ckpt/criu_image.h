@@ -65,12 +65,8 @@ void pli_criu_image_remap(struct pli_criu_bytes record, struct pli_criu_remap *o
 // Whether a file had no name any more: what has its name now is another one.
 bool pli_criu_image_is_remapped(struct pli_criu_bytes remaps, uint32_t file);
 
-// A record with this field in the place of that of the same number, of the heap. NULL: there is no
-// memory.
-char *pli_criu_image_change(struct pli_criu_bytes record, const struct pli_criu_field *to,
-                            size_t *len_out);
-// The same for the record of a regular file in files.img, which is written to a file, with its
-// length. False: it is none, or there is no memory.
+// Write the record of a regular file in files.img, with its length, and with this field in the
+// place of that of the same number. False: it is none, or there is no memory.
 bool pli_criu_image_put_file(FILE *file, struct pli_criu_bytes record,
                              const struct pli_criu_field *to);
 

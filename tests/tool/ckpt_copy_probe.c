@@ -7,8 +7,9 @@
 //
 // NUMBERS has the numbers from 0 to 511, eight bytes each. WHAT a rank has besides: pipe, timer,
 // file (open for writing: NUMBERS.RANK, a line in each step, in turn by two descriptors that share
-// their place), lockedfile (the same, with a lock), shared (memory), locked (memory). Or how ranks end that do
-// so when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by MPI_Fork).
+// their place), lockedfile (the same, with a lock), shared (memory), locked (memory). Or how ranks
+// end that do so when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by
+// MPI_Fork).
 // Or threads: three others, which count, each in its own thread-local memory, and are joined.
 #include "counting_threads.h"
 

@@ -5,8 +5,8 @@
 //   ckpt_fail_probe agree GATE
 // The last rank dies; those who are left, and come, make a checkpoint. In the restarted job the
 // last rank dies as well. "state": what is saved is one number of each rank, registered; the
-// restarted job tells the sum of all. "agree": rank 0 has voted in an agreement, and the others have
-// not before the file GATE is there.
+// restarted job tells the sum of all. "agree": rank 0 has voted in an agreement, and the others
+// have not before the file GATE is there.
 #include <mpi.h>
 
 #include <signal.h>
