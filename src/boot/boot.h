@@ -167,6 +167,11 @@ extern struct pli_boot pli_boot;
 // Context: the only thread.
 enum pli_err pli_boot_clone(uint32_t index, void (*known)(void));
 
+// Before this process ends the job because it cannot reach a peer. Connections of a process that
+// dies are closed before the launcher can see that it is dead: it gets the time to see it, to say
+// why, and to end this process. Context: any thread.
+void pli_boot_let_launcher_judge(void);
+
 // Leave the process at once but not without what it printed. Context: any thread.
 _Noreturn void pli_boot_exit(int code);
 

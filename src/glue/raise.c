@@ -69,9 +69,12 @@ static _Noreturn void end_job(const struct pli_obj *owner, const char *fn, int c
 {
     struct pli_boot *boot = &pli_boot;
     int class = MPI_ERR_OTHER;
+    pli_code_class(code, &class);
+    if (class == MPI_ERR_PROC_ABORTED) {
+        pli_boot_let_launcher_judge();
+    }
     explain(owner, fn, code, is_abort);
     pli_file_shared_batch_flush_all();
-    pli_code_class(code, &class);
     int status = class % 256 != 0 ? class % 256 : 1; // must not look like success
     if (is_abort && pli_abort_group(comm_of(owner), status)) {
         pli_boot_exit(status);

@@ -4,6 +4,7 @@
 #include "rt.h"
 
 #include "base/err.h"
+#include "boot/boot.h"
 #include "onesided/region.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@
 static void check(enum pli_err err, int to)
 {
     if (err != PLI_OK) {
+        pli_boot_let_launcher_judge();
         pli_rt_die("thread %d cannot be reached: %s", to, pli_fail_take(NULL));
     }
 }

@@ -7,6 +7,7 @@
 #include "upc_calls.h"
 
 #include "base/err.h"
+#include "boot/boot.h"
 #include "onesided/region.h"
 
 #include <string.h>
@@ -120,6 +121,7 @@ void pli_rt_atomic_run(pli_upc_pts target, int type, enum pli_region_op op, cons
         pli_region_atomic(rt_me()->region, (int)pli_upc_threadof(target), pli_upc_addrfield(target),
                           (enum pli_region_type)type, op, a, b, fetch);
     if (err != PLI_OK) {
+        pli_boot_let_launcher_judge();
         pli_rt_die("upc_atomic: thread %d cannot be reached: %s", (int)pli_upc_threadof(target),
                    pli_fail_take(NULL));
     }

@@ -6,6 +6,7 @@
 #include "upc_calls.h"
 
 #include "base/err.h"
+#include "boot/boot.h"
 #include "onesided/region.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@ enum { PIECE = 65536 };
 static void check(enum pli_err err, pli_upc_pts p)
 {
     if (err != PLI_OK) {
+        pli_boot_let_launcher_judge();
         pli_rt_die("shared memory of thread %d cannot be reached: %s", (int)pli_upc_threadof(p),
                    pli_fail_take(NULL));
     }
