@@ -349,13 +349,13 @@ static void own_race(void)
 static void lock_race(void)
 {
     MPI_Win win;
-    int value = rank;
+    int values[2] = { rank, rank };
     MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, world, &win);
     MPI_Win_lock_all(0, win);
     if (rank == 0) {
-        MPI_Put(&value, 1, MPI_INT, 2, 3, 1, MPI_INT, win); // here: lock-race
+        MPI_Put(values, 1, MPI_INT, 2, 3, 1, MPI_INT, win); // here: lock-race
     } else if (rank == 1) {
-        MPI_Put(&value, 2, MPI_INT, 2, 2, 2, MPI_INT, win); // there: lock-race
+        MPI_Put(values, 2, MPI_INT, 2, 2, 2, MPI_INT, win); // there: lock-race
     }
     MPI_Barrier(world);
     MPI_Win_unlock_all(win);
