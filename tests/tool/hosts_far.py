@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checkpoint import skip_reason
 from hosts import HostRun, on_host, own_disk
-from hosts_fork import HAS_OWN, IMAGES, WORLD, C, failures, is_as_before, output, run
+from hosts_fork import HAS_OWN, IMAGES, WORLD, C, failures, is_as_before, output, run, threads
 from launch import cases, check
 
 CROSSED = ("vc2,vc1",)  # hint host, for clones that change places
@@ -25,6 +25,11 @@ def places(r):
 def far_output(env, d):
     """What they print, and read."""
     output(env, d, CROSSED)
+
+
+def far_threads(env, d):
+    """Their threads."""
+    threads(env, d, CROSSED)
 
 
 def far_failures(env, d):
@@ -94,7 +99,7 @@ def main():
     if reason is not None:
         print(f"skipped: {reason}")
         return 77
-    return cases((there, far_output, far_failures, dies, cannot))
+    return cases((there, far_output, far_threads, far_failures, dies, cannot))
 
 
 if __name__ == "__main__":
