@@ -46,7 +46,8 @@ RATIOS = (("triad_ratio", "triad_GBs", "openmp_triad_GBs"),
           ("barrier_ratio", "upc_barrier_ns", "MPI_Barrier_ns"),
           ("cast_ratio", "cast_ns", "private_ns"),
           ("walk_ratio", "sum_walk_ns", "sum_c_ns"), ("while_ratio", "sum_while_ns", "sum_c_ns"),
-          ("dealt_ratio", "sum_dealt_ns", "sum_c_ns"),
+          ("dealt_ratio", "sum_dealt_ns", "sum_c_ns"), ("fill_walk_ratio", "fill_walk_ns", "fill_c_ns"),
+          ("fill_steps_ratio", "fill_steps_ns", "fill_c_ns"), ("fill_index_ratio", "fill_index_ns", "fill_c_ns"),
           ("stencil_ratio", "stencil_ns", "stencil_c_ns"),
           ("stencil_plain_ratio", "stencil_plain_ns", "stencil_c_ns"))
 

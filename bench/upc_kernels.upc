@@ -338,6 +338,63 @@ static void sums(void)
     upc_barrier;
 }
 
+// Stores alone: nothing hides what it takes to find where they go.
+__attribute__((noinline)) static void fill_private(double *p, long n, double v)
+{
+    while (n-- > 0) {
+        *p++ = v;
+    }
+}
+
+__attribute__((noinline)) static void fill_walk(shared [LINE] double *p, long n, double v)
+{
+    while (n-- > 0) {
+        *p++ = v;
+    }
+}
+
+__attribute__((noinline)) static void fill_steps(shared [] double *p, long n, double v)
+{
+    for (long i = 0; i < n; i++) {
+        *p = v;
+        p++;
+    }
+}
+
+__attribute__((noinline)) static void fill_index(shared [LINE] double *p, long n, double v)
+{
+    for (long i = 0; i < n; i++) {
+        p[i] = v;
+    }
+}
+
+static void fills(void)
+{
+    static const char *const names[] = { "fill_c_ns", "fill_walk_ns", "fill_steps_ns", "fill_index_ns" };
+    struct pieces all[4] = { { .n = 0 } };
+    shared [LINE] double *mine = &line[(long)MYTHREAD * LINE];
+    for (int p = 0; p < PIECES; p++) {
+        for (int k = 0; k < 4; k++) {
+            double begin = MPI_Wtime(), v = 4 * p + k;
+            if (k == 0) {
+                fill_private((double *)mine, LINE, v);
+            } else if (k == 1) {
+                fill_walk(mine, LINE, v);
+            } else if (k == 2) {
+                fill_steps((shared [] double *)mine, LINE, v);
+            } else {
+                fill_index(mine, LINE, v);
+            }
+            keep(&all[k], begin);
+            bad[MYTHREAD] += sum_private((double *)mine, LINE) != v * LINE;
+        }
+    }
+    for (int k = 0; k < 4; k++) {
+        say(names[k], median(&all[k]) / LINE * 1e9);
+    }
+    upc_barrier;
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 0, n_bad = 0;
@@ -351,6 +408,7 @@ int main(int argc, char **argv)
     cast_local(1 + rounds / 4);
     stencil();
     sums();
+    fills();
     barriers(rounds);
     single(SLOTS * (1 + rounds / 100));
     upc_barrier;

@@ -83,6 +83,7 @@ struct sym {
     size_t tok;
     size_t mod_at;   // where it was last written, or its address taken
     size_t mod_prev; // and before that
+    int cursor;      // of a pointer, while a loop that has one for it is written: its number
 };
 
 // One declarator of a declaration.
@@ -160,7 +161,16 @@ enum edit_kind {
     EDIT_SYNC,
     EDIT_FORALL,
     EDIT_LENGTHS,
-    EDIT_AHEAD
+    EDIT_AHEAD,
+    EDIT_CURSOR
+};
+
+enum { MAX_CURSORS = 4 };
+
+// Pointers-to-shared that a loop uses as *p, p++ and *p++ only.
+struct cursors {
+    struct sym *sym[MAX_CURSORS];
+    int n;
 };
 
 struct edit {
@@ -174,6 +184,7 @@ struct edit {
     struct forall *forall;
     bool is_loop;  // EDIT_AHEAD: one loop, not statements one after the other
     bool is_inner; // EDIT_AHEAD: part of a wider one
+    struct cursors cursors;
 };
 
 #endif

@@ -8,6 +8,7 @@
 #include "emit_decl.h"
 #include "emit_expr.h"
 #include "emit_forall.h"
+#include "emit_cursor.h"
 #include "lex.h"
 #include "type_print.h"
 
@@ -259,6 +260,9 @@ static void put_edit(struct emitter *e, struct edit *d)
                             id, id, id);
         }
         pli_emit_range(e, d->t0, d->t1);
+        break;
+    case EDIT_CURSOR:
+        pli_emit_cursor_loop(e, d);
         break;
     case EDIT_LENGTHS:
         pli_emit_puts(e, "{");

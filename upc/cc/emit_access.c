@@ -5,6 +5,7 @@
 
 #include "emit.h"
 #include "emit_expr.h"
+#include "emit_cursor.h"
 #include "layout.h"
 #include "lex.h"
 
@@ -211,9 +212,15 @@ static void put_complex_part(struct emitter *e, struct node *n)
 void pli_emit_access_addr(struct emitter *e, struct node *n)
 {
     n = bare(n);
+    bool is_step;
+    const struct sym *pointer = pli_emit_cursor_find(n, &is_step);
     switch (n->kind) {
     case N_DEREF:
-        pli_emit_expr(e, n->a);
+        if (pointer != NULL && !is_step) {
+            pli_emit_cursor_here(e, pointer);
+        } else {
+            pli_emit_expr(e, n->a);
+        }
         break;
     case N_INDEX:
         put_index(e, n);
@@ -288,13 +295,31 @@ static bool has_const_member(const struct type *t)
     return false;
 }
 
+// "PLI_UPC_CURSOR_GET(type, " and the arguments that all such macros have; false: no cursor
+static bool open_cursor(struct emitter *e, const char *name, struct node *lvalue)
+{
+    bool is_step;
+    const struct sym *pointer = pli_emit_cursor_find(lvalue, &is_step);
+    if (pointer == NULL) {
+        return false;
+    }
+    pli_emit_printf(e, "PLI_UPC_CURSOR_%s(", name);
+    put_value_type(e, lvalue->type);
+    pli_emit_puts(e, ", ");
+    pli_emit_cursor_args(e, pointer);
+    pli_emit_printf(e, ", %d, ", is_step);
+    return true;
+}
+
 void pli_emit_access_load(struct emitter *e, struct node *n)
 {
     if (!n->is_strict && is_local(n->a)) {
         put_local(e, n->a);
         return;
     }
-    if (is_bits(n->a)) {
+    if (open_cursor(e, "GET", n->a)) {
+        pli_emit_puts(e, n->is_ahead ? "PLI_UPC_GET_AHEAD" : "PLI_UPC_GET");
+    } else if (is_bits(n->a)) {
         pli_emit_printf(e, "PLI_UPC_GET_BITS%s", form(n, n->a));
         put_bits_args(e, n->a);
     } else {
@@ -367,14 +392,18 @@ static void put_shared_assign(struct emitter *e, struct node *n)
         return;
     }
     bool bits = is_bits(n->a);
-    const char *name = bits ? "PLI_UPC_PUT_BITS" : n->op == '=' ? "PLI_UPC_PUT" : "PLI_UPC_UPDATE";
-    pli_emit_printf(e, "%s%s", name, form(n, n->a));
-    if (bits) {
-        put_bits_args(e, n->a);
-    } else {
-        put_args(e, n->a);
+    if (!open_cursor(e, n->op == '=' ? "PUT" : "UPDATE", n->a)) {
+        const char *name = bits           ? "PLI_UPC_PUT_BITS"
+                           : n->op == '=' ? "PLI_UPC_PUT"
+                                          : "PLI_UPC_UPDATE";
+        pli_emit_printf(e, "%s%s", name, form(n, n->a));
+        if (bits) {
+            put_bits_args(e, n->a);
+        } else {
+            put_args(e, n->a);
+        }
+        pli_emit_puts(e, ", ");
     }
-    pli_emit_puts(e, ", ");
     if (bits || n->op != '=') {
         put_op(e, n);
         pli_emit_puts(e, ", ");
@@ -405,7 +434,12 @@ void pli_emit_access_incdec(struct emitter *e, struct node *n)
     bool post = n->kind == N_POSTFIX;
     bool plus = n->op == P_INC;
     if (n->rewrite) {
-        put_pts_update(e, n, NULL, !plus, post);
+        const struct node *in = bare(n->a);
+        if (in->kind == N_IDENT && in->sym != NULL && in->sym->cursor > 0) {
+            pli_emit_cursor_step(e, in->sym, post);
+        } else {
+            put_pts_update(e, n, NULL, !plus, post);
+        }
         return;
     }
     bool shared = pli_type_is_shared(n->a->type);

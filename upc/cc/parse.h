@@ -42,6 +42,8 @@ struct parser {
     size_t n_load, cap_load;
     struct edit **aheads; // all EDIT_AHEAD so far
     size_t n_ahead, cap_ahead;
+    struct sym **cursors; // pointers-to-shared of all p++ so far
+    size_t n_cursor, cap_cursor;
     int n_for;             // enclosing "for" statements
     int n_stride;          // enclosing loops with steps of THREADS, outside of any upc_forall
     int n_local_stride;    // such loops so far that reach private memory
@@ -52,9 +54,10 @@ struct parser {
     struct node *tail;  // the last statement of the block that ended last, if it is an expression
     size_t tail_at;     // and where it begins
     int n_loop, n_switch;
-    int n_opaque; // calls and writes through private pointers seen so far
-    int n_sync;   // calls, strict accesses, fences, labels: behind them far data is read anew
-    int n_order;  // strict accesses, fences, and writes through pointers-to-shared seen so far
+    bool is_brief; // the loop that ended last goes round a few times at most
+    int n_opaque;  // calls and writes through private pointers seen so far
+    int n_sync;    // calls, strict accesses, fences, labels: behind them far data is read anew
+    int n_order;   // strict accesses, fences, and writes through pointers-to-shared seen so far
     bool has_forall_break;
     bool has_main;
     struct type *main_type; // of its definition, or a declaration alone

@@ -551,6 +551,8 @@ static struct before enter(struct parser *p, struct forall *f, bool is_stride)
 
 static void leave(struct parser *p, struct forall *f, const struct before *b, bool is_counted)
 {
+    enum { BRIEF = 16 }; // iterations that the C compiler may unroll
+    int64_t v;
     bool is_once =
         p->n_label != b->labels || p->n_static != b->statics || p->n_local_stride != b->strides;
     is_counted = is_counted && !is_once;
@@ -559,6 +561,7 @@ static void leave(struct parser *p, struct forall *f, const struct before *b, bo
     } else if (is_counted && !has_word(p, f, KW_FORALL)) {
         collect_stride(p, f, b->seen);
     }
+    p->is_brief = f->limit != NULL && pli_constant_eval(f->limit, &v) && v <= BRIEF;
     p->n_local_stride += f->n_index > 0;
     p->n_run = p->n_for == 0 ? 0 : p->n_run;
     if (p->n_stride == 0 && p->forall == NULL) {

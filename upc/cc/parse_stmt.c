@@ -8,6 +8,7 @@
 #include "parse_forall.h"
 #include "parse_jump.h"
 #include "parse_spec.h"
+#include "parse_cursor.h"
 #include "scope.h"
 #include "sema.h"
 #include "sema_conv.h"
@@ -63,6 +64,7 @@ static void do_stmt(struct parser *p)
     pli_parse_expect(p, KW_WHILE, "'while'");
     condition(p);
     pli_parse_expect(p, ';', "';'");
+    p->is_brief = false;
 }
 
 static void switch_stmt(struct parser *p)
@@ -235,11 +237,17 @@ static void read_ahead(struct parser *p, size_t t0, size_t first, bool is_loop)
 
 static void loop(struct parser *p, void (*parse)(struct parser *p))
 {
-    size_t t0 = p->at, first = p->n_load;
+    size_t t0 = p->at, first = p->n_load, cursor = p->n_cursor;
     int sync = p->n_sync;
     parse(p);
-    if (p->n_sync == sync && p->n_load > first) {
+    if (p->n_sync != sync) {
+        return;
+    }
+    if (p->n_load > first) {
         read_ahead(p, t0, first, true);
+    }
+    if (!p->is_brief) {
+        pli_parse_cursor_loop(p, t0, cursor);
     }
 }
 

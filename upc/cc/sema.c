@@ -4,6 +4,7 @@
 
 #include "constant.h"
 #include "parse.h"
+#include "parse_cursor.h"
 #include "sema_conv.h"
 #include "type_print.h"
 
@@ -315,6 +316,9 @@ struct node *pli_sema_incdec(struct parser *p, struct node *a, int op, bool pref
     if (pli_type_is_pts(a->type)) {
         check_arith(p, a->type, tok);
         n->upc = n->rewrite = true;
+        if (op == P_INC) {
+            pli_parse_cursor_note(p, a, true);
+        }
     }
     if ((a->type->quals & Q_SHARED) != 0) {
         n->is_strict = is_strict(p, a->type);
@@ -372,6 +376,7 @@ struct node *pli_sema_deref(struct parser *p, struct node *a, size_t tok)
     n->type = t->kind == TY_PTR ? t->base : pli_type_basic(p->u, TY_UNKNOWN);
     if (pli_type_is_pts(t)) {
         n->upc = true;
+        pli_parse_cursor_note(p, a, false);
         if (pli_type_is_generic(t)) {
             pli_diag_error(p->u, tok, "dereferencing a 'shared void *' pointer");
         }

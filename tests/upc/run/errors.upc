@@ -95,6 +95,13 @@ int main(void) { shared int *p = a + 1000000000l * THREADS;
     upc_forall (int i = 0; i < 4*THREADS; i++; &a[i])
         p[i] = 1;
     return 0; }
+//--- wild_walk flags=-fupc-debug rc=fail out= err=case.upc:5:\san\saccess\sthrough\sa\swild\spointer-to-shared
+#include <upc.h>
+shared [] double *a;
+int main(void) { a = upc_alloc(64);
+    shared [] double *p = a;
+    for (long i = 0; i < 1000; i++) *p++ = 1;
+    return 0; }
 //--- debug_good flags=-fupc-debug
 shared int a[4*THREADS]; shared [] double * shared part[THREADS]; strict shared int s; shared struct { int x; unsigned b : 3; } st[THREADS];
 int main(void)

@@ -250,6 +250,92 @@ static inline void pli_upc_fence(void)
 #define PLI_UPC_POST_VOLATILE(T, p, op, v)                                                         \
     PLI_UPC_POST_BY(PLI_UPC_GET_VOLATILE, PLI_UPC_PUT_VOLATILE, T, p, op, v)
 
+// Where p is in a loop that goes through shared data by *p++, as a private address: `at`. From
+// there to `end` all is in one block and mapped here. The variable p itself is what it will be when
+// `at` has come to `end`; so it is right where both meet, as they do in the beginning and where
+// nothing is mapped.
+struct pli_upc_cursor {
+    char *at, *end;
+};
+
+// What a step within a block adds to a pointer.
+static inline pli_upc_pts pli_upc_cursor_unit(long block, __SIZE_TYPE__ size)
+{
+    pli_upc_pts phase = (pli_upc_pts)1 << (PLI_UPC_ADDR_BITS + PLI_UPC_THREAD_BITS);
+    return block == 0 ? size : phase + size;
+}
+
+static inline pli_upc_pts pli_upc_cursor_here(pli_upc_pts p, const struct pli_upc_cursor *w,
+                                              long block, __SIZE_TYPE__ size)
+{
+    pli_upc_pts left = (pli_upc_pts)(w->end - w->at) / size;
+    return p - left * pli_upc_cursor_unit(block, size);
+}
+
+// A step from `end`: p + 1, and the way to the last element of its block. It stops there, for
+// the step from there may lead to another thread.
+static inline pli_upc_pts pli_upc_cursor_on(pli_upc_pts p, struct pli_upc_cursor *w, long block,
+                                            __SIZE_TYPE__ size)
+{
+    p = block == 0 ? pli_upc_addi(p, 1, size) : pli_upc_add(p, 1, block, size);
+    char *at = PLI_UPC_TRUST ? (char *)(pli_upc_near)(p) : (char *)0;
+    pli_upc_pts left = at == 0      ? 0
+                       : block == 0 ? (pli_upc_pts)1 << 20
+                                    : (pli_upc_pts)block - 1 - pli_upc_phaseof(p);
+    w->at = at;
+    w->end = at + left * size;
+    return p + left * pli_upc_cursor_unit(block, size);
+}
+
+static inline pli_upc_pts pli_upc_cursor_step(pli_upc_pts p, struct pli_upc_cursor *w, long block,
+                                              __SIZE_TYPE__ size)
+{
+    if (__builtin_expect(w->at == w->end, 0)) {
+        return pli_upc_cursor_on(p, w, block, size);
+    }
+    w->at += size;
+    return p;
+}
+
+// *p, or *p++ if step is 1, as a value and on the left of = and of op=. get: the macro for what is
+// not on the way. A bit-field v has a type only as +v.
+#define PLI_UPC_CURSOR_GET(T, p, w, block, step, get)                                              \
+    ({                                                                                             \
+        __typeof__(T) __pli_wv;                                                                    \
+        if (__builtin_expect((w)->at != (w)->end, 1))                                              \
+            __pli_wv = *(__typeof__(T) *)(w)->at;                                                  \
+        else                                                                                       \
+            __pli_wv = get(T, p);                                                                  \
+        if (step)                                                                                  \
+            p = pli_upc_cursor_step(p, w, block, sizeof(T));                                       \
+        __pli_wv;                                                                                  \
+    })
+
+#define PLI_UPC_CURSOR_PUT(T, p, w, block, step, v)                                                \
+    ({                                                                                             \
+        __typeof__(T) __pli_wv = (v);                                                              \
+        if (__builtin_expect((w)->at != (w)->end, 1))                                              \
+            *(__typeof__(T) *)(w)->at = __pli_wv;                                                  \
+        else                                                                                       \
+            PLI_UPC_PUT(T, p, __pli_wv);                                                           \
+        if (step)                                                                                  \
+            p = pli_upc_cursor_step(p, w, block, sizeof(T));                                       \
+        __pli_wv;                                                                                  \
+    })
+
+#define PLI_UPC_CURSOR_UPDATE(T, p, w, block, step, op, v)                                         \
+    ({                                                                                             \
+        __auto_type __pli_wo = +(v);                                                               \
+        __typeof__(T) __pli_wv;                                                                    \
+        if (__builtin_expect((w)->at != (w)->end, 1))                                              \
+            __pli_wv = *(__typeof__(T) *)(w)->at op __pli_wo;                                      \
+        else                                                                                       \
+            __pli_wv = PLI_UPC_UPDATE(T, p, op, __pli_wo);                                         \
+        if (step)                                                                                  \
+            p = pli_upc_cursor_step(p, w, block, sizeof(T));                                       \
+        __pli_wv;                                                                                  \
+    })
+
 #include "pli_upc_bits.h"
 
 #endif
