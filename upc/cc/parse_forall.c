@@ -594,7 +594,7 @@ void pli_parse_forall_for(struct parser *p)
     h.step = clause(p, &f->step0, &f->step1, ')', "')'");
     classify(p, f, &h);
     struct before b = enter(p, f, f->is_stride);
-    leave(p, f, &b, f->var != NULL && f->var->mod_at < f->body0);
+    leave(p, f, &b, f->var != NULL && f->var->mod_at < f->body0 && !pli_parse_is_kept(p, t0));
     pli_scope_pop(p);
     if (f->n_index > 0) {
         pli_parse_edit(p, EDIT_FORALL, t0, p->at)->forall = f;
@@ -623,7 +623,8 @@ void pli_parse_forall_while(struct parser *p)
     }
     leave(p, f, &b,
           f->var != NULL && f->var->tok < f->body0 && f->var->mod_at >= f->step0 &&
-              f->var->mod_prev < f->body0 && !has_word(p, f, KW_CONTINUE));
+              f->var->mod_prev < f->body0 && !has_word(p, f, KW_CONTINUE) &&
+              !pli_parse_is_kept(p, t0));
     if (f->n_index > 0) {
         pli_parse_edit(p, EDIT_FORALL, t0, p->at)->forall = f;
     }

@@ -14,6 +14,8 @@
 #include "sema_conv.h"
 #include "type_print.h"
 
+#include <string.h>
+
 static struct node *value(struct parser *p)
 {
     struct node *n = pli_sema_rvalue(p, pli_parse_expr_comma(p));
@@ -239,8 +241,13 @@ static void loop(struct parser *p, void (*parse)(struct parser *p))
 {
     size_t t0 = p->at, first = p->n_load, cursor = p->n_cursor;
     int sync = p->n_sync;
+    const char *pragma = p->u->toks[t0].pragma;
+    bool is_nest = pragma != NULL && strstr(pragma, "collapse") != NULL; // for inner loops, too
+    p->n_nest += is_nest;
+    bool is_kept = pli_parse_is_kept(p, t0);
     parse(p);
-    if (p->n_sync != sync) {
+    p->n_nest -= is_nest;
+    if (is_kept || p->n_sync != sync) {
         return;
     }
     if (p->n_load > first) {
@@ -355,7 +362,7 @@ static void end_stretch(struct parser *p, struct stretch *s, size_t at, size_t n
 static bool is_straight(struct parser *p)
 {
     int op = pli_parse_tok(p)->op;
-    return (op < KW_AUTO && op != '{') || op == KW_RETURN;
+    return ((op < KW_AUTO && op != '{') || op == KW_RETURN) && pli_parse_tok(p)->pragma == NULL;
 }
 
 static void block_items(struct parser *p, struct node **last)

@@ -1,4 +1,4 @@
-//--- fresh_after_sync threads=2,3
+//--- fresh_after_sync threads=2,3 races=a\sthread\slooks\sbefore\sthe\sother\shas\spublished
 enum { N = 700 };
 shared [N] int a[N * THREADS];
 shared [4] struct { int x; double y; short z; } s[4 * THREADS];

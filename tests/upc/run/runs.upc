@@ -152,3 +152,44 @@ int main(void)
     for (int t = 0; t < THREADS; t++) CHECK(total[t] == want);
     return t_done();
 }
+//--- pragmas flags=-fopenmp threads=1,2 races=OpenMP's\sown\sthreads\sare\snot\sknown\sto\sthe\ssanitizer
+// A pragma of C is for the loop or the statement behind it, which stays where it is.
+enum { N = 64 };
+shared [N] double a[N * THREADS];
+shared int c[N * THREADS];
+int main(void)
+{
+    int i, z = 0, me = MYTHREAD;
+    double s = 0, t = 0, w[N], m[8][8];
+#pragma omp parallel for
+    for (i = 0; i < N; i++) a[me * N + i] = i;
+#pragma omp parallel for
+    for (i = me; i < N * THREADS; i += THREADS) c[i] = i;
+#pragma omp simd
+    for (i = 0; i < N; i++) w[i] = a[me * N + i];
+#pragma GCC ivdep
+    for (i = 0; i < N; i++) w[i] += a[me * N + i];
+#pragma omp parallel for reduction(+ : s)
+    for (i = 0; i < N; i++) s += a[me * N + i];
+#pragma omp parallel for collapse(2)
+    for (int x = 0; x < 8; x++)
+        for (int y = 0; y < 8; y++) m[x][y] = a[me * N + x * 8 + y];
+    for (int x = 0; x < 8; x++)
+        for (int y = 0; y < 8; y++) t += m[x][y];
+#pragma omp atomic
+    z += c[me];
+#pragma omp critical
+    { z += c[me] + c[me + THREADS]; }
+#pragma omp parallel
+    {
+#pragma omp for
+        for (i = 0; i < N; i++) {
+            double u = 0;
+            for (int k = 0; k < N; k++) u += a[me * N + k];
+            if (i == 3) w[3] = u;
+        }
+    }
+    CHECK(w[5] == 10 && w[3] == N * (N - 1) / 2 && s == N * (N - 1) / 2 && t == s);
+    CHECK(z == 3 * me + THREADS);
+    return t_done();
+}
