@@ -54,11 +54,11 @@ struct parser {
     struct node *tail;  // the last statement of the block that ended last, if it is an expression
     size_t tail_at;     // and where it begins
     int n_loop, n_switch;
-    int n_nest;    // enclosing loops with a pragma that is for loops inside, too
-    bool is_brief; // the loop that ended last goes round a few times at most
-    int n_opaque;  // calls and writes through private pointers seen so far
-    int n_sync;    // calls, strict accesses, fences, labels: behind them far data is read anew
-    int n_order;   // strict accesses, fences, and writes through pointers-to-shared seen so far
+    int n_collapsed; // enclosing loops with a pragma that is for loops inside, too
+    bool is_brief;   // the loop that ended last goes round a few times at most
+    int n_opaque;    // calls and writes through private pointers seen so far
+    int n_sync;      // calls, strict accesses, fences, labels: behind them far data is read anew
+    int n_order;     // strict accesses, fences, and writes through pointers-to-shared seen so far
     bool has_forall_break;
     bool has_main;
     struct type *main_type; // of its definition, or a declaration alone
@@ -75,7 +75,7 @@ static inline bool pli_parse_is(struct parser *p, int op)
 // Whether the loop that begins at t0 is written as it is: a pragma of C (OpenMP) is for it.
 static inline bool pli_parse_is_kept(const struct parser *p, size_t t0)
 {
-    return p->n_nest > 0 || p->u->toks[t0].pragma != NULL;
+    return p->n_collapsed > 0 || p->u->toks[t0].pragma != NULL;
 }
 bool pli_parse_next_is(struct parser *p, size_t ahead, int op);
 bool pli_parse_accept(struct parser *p, int op);

@@ -242,11 +242,12 @@ static void loop(struct parser *p, void (*parse)(struct parser *p))
     size_t t0 = p->at, first = p->n_load, cursor = p->n_cursor;
     int sync = p->n_sync;
     const char *pragma = p->u->toks[t0].pragma;
-    bool is_nest = pragma != NULL && strstr(pragma, "collapse") != NULL; // for inner loops, too
-    p->n_nest += is_nest;
+    bool is_collapsed =
+        pragma != NULL && strstr(pragma, "collapse") != NULL; // for inner loops, too
+    p->n_collapsed += is_collapsed;
     bool is_kept = pli_parse_is_kept(p, t0);
     parse(p);
-    p->n_nest -= is_nest;
+    p->n_collapsed -= is_collapsed;
     if (is_kept || p->n_sync != sync) {
         return;
     }
