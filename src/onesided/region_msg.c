@@ -166,11 +166,16 @@ static bool needs_flush(const struct pli_region_msg *m)
 
 enum pli_err pli_region_msg_send(struct pli_region_part *m, int to, size_t len)
 {
-    if (needs_flush(&m->msg)) {
-        atomic_fetch_add_explicit(&m->region->members[to].sent, 1, memory_order_relaxed);
+    struct pli_region_member *member = &m->region->members[to];
+    bool is_counted = needs_flush(&m->msg);
+    enum pli_err err =
+        pli_region_msg_send_data(m, to, PLI_REGION_TAG_ASK, &m->msg,
+                                 (MPI_Count)(sizeof m->msg + len), pli_region_msg_byte());
+    // Afterwards: the flush of another thread, whose question went out before, must not count it.
+    if (is_counted) {
+        atomic_fetch_add_explicit(&member->sent, 1, memory_order_relaxed);
     }
-    return pli_region_msg_send_data(m, to, PLI_REGION_TAG_ASK, &m->msg,
-                                    (MPI_Count)(sizeof m->msg + len), pli_region_msg_byte());
+    return err;
 }
 
 enum pli_err pli_region_msg_receive(struct pli_region_part *m, int from, uint32_t tag, void *buf,

@@ -285,9 +285,7 @@ enum pli_err pli_region_ucx_move(struct pli_region_access *op, int member, uint6
 {
     enum pli_err err = PLI_OK;
     struct pli_region_member *m = &op->region->members[member];
-    if (is_put) {
-        atomic_fetch_add_explicit(&m->n_put, 1, memory_order_relaxed);
-    } else {
+    if (!is_put) {
         atomic_store_explicit(&m->is_reading, true, memory_order_relaxed);
     }
     for (uint64_t done = 0, n; done < len && err == PLI_OK; done += n) {
@@ -297,6 +295,9 @@ enum pli_err pli_region_ucx_move(struct pli_region_access *op, int member, uint6
                                          .mine = (char *)mine + done,
                                          .n = n };
         err = reach(op, member, &a, at + done);
+    }
+    if (is_put) { // afterwards, as messages are counted
+        atomic_fetch_add_explicit(&m->n_put, 1, memory_order_relaxed);
     }
     return err;
 }
