@@ -117,7 +117,6 @@ static struct {
     int fd, first; // the first descriptor of those that share a place
     dev_t dev;
     ino_t ino;
-    int64_t size;
 } files[MAX_FILE];
 static uint32_t n_file;
 
@@ -140,8 +139,7 @@ static bool note_file(int fd, const struct stat *st)
     files[n_file].fd = fd;
     files[n_file].first = first;
     files[n_file].dev = st->st_dev;
-    files[n_file].ino = st->st_ino;
-    files[n_file++].size = (int64_t)st->st_size;
+    files[n_file++].ino = st->st_ino;
     return true;
 }
 
@@ -159,7 +157,8 @@ static bool may_copy_fd(int fd, const int *own)
         return false;
     }
     if (S_ISREG(st.st_mode)) {
-        return st.st_nlink > 0 && !has_lock(fd) && note_file(fd, &st);
+        return (flags & O_ACCMODE) == O_RDONLY && st.st_nlink > 0 && !has_lock(fd) &&
+               note_file(fd, &st); // what several ranks write to must have one length in all images
     }
     // A pipe of the process itself has an end to read from, too.
     return S_ISCHR(st.st_mode) || anon_of(fd) != ANON_NONE ||
@@ -387,8 +386,10 @@ static bool copy_threads(struct pli_thread_stopped others, int *file_out)
         is_good = is_good && put(*file_out, &pair, sizeof pair);
     }
     for (uint32_t i = 0; i < n_file && is_good; i++) {
-        const struct pli_freeze_file f = { files[i].fd, 0, files[i].size };
-        is_good = put(*file_out, &f, sizeof f);
+        struct stat st; // as it is now: others may have written since it was noted
+        is_good = fstat(files[i].fd, &st) == 0;
+        const struct pli_freeze_file f = { files[i].fd, 0, is_good ? (int64_t)st.st_size : 0 };
+        is_good = is_good && put(*file_out, &f, sizeof f);
     }
     return is_good;
 }

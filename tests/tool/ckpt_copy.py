@@ -50,9 +50,9 @@ def slow_criu(d):
 
 
 def go_on(env, d, n_more=600):
-    """The ranks work on before CRIU has begun, and a restart has what they and their files were when they were copied."""
+    """The ranks work on before CRIU has begun, and a restart has what they were when they were copied."""
     env = {**env, **slow_criu(d)}
-    p, text, images = begin(env, d, "file")
+    p, text, images = begin(env, d)
     order = subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     wait_until(lambda: any(n.startswith("dumping.") for n in os.listdir(d)), "CRIU")
     text += wait_for(p, COPIED) if COPIED not in text else ""
@@ -139,13 +139,13 @@ def unwritable(env, d):
 
 def hindered(env, d):
     """What a copy would not have, or would share: the ranks stand still, and restarts are as good. Without it they do not,
-    nor with threads, which a copy makes anew, or with files that grow while it is written."""
+    nor with threads, which a copy makes anew."""
     for what in ("", "threads", "file", "pipe", "timer", "lockedfile", "shared", "locked", "standstill"):
         options = ("--checkpoint-standstill",) if what == "standstill" else ()
         p, text, images = begin(env, d, what, *options)
         check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, f"{what}: a checkpoint")
         text = let_go(p, images, text)
-        check(ends_well(p.returncode, text) and (COPIED in text) == (what in ("", "threads", "file")), f"{what}: {p.returncode}\n{text}")
+        check(ends_well(p.returncode, text) and (COPIED in text) == (what in ("", "threads")), f"{what}: {p.returncode}\n{text}")
         rc, after = restart(env, images)
         check(ends_well(rc, after), f"{what}: {rc}\n{after}")
         tidy(images)
