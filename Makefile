@@ -30,7 +30,7 @@
 #                   SEED=n for the same mix again
 #   make test-hosts-many   100 virtual hosts start, run a barrier and end (root)
 #   make test-ranks-many   2000 ranks over TCP and 600 under the launchers of others, beside a rank that is busy (root for Slurm)
-#   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
+#   make bench      measure against Debian's MPICH and Open MPI; B=names for some, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
 #                   B=busy: beside 0 to 20 processes that compute
 #   make bench-check  fails when a line got slower beside the peers than bench/ratios.json has it; STORE=1 writes that
@@ -177,7 +177,7 @@ demo: $(BUILD)/CMakeCache.txt
 
 bench: all
 	@tools/setup/need bench
-	@python3 bench/$(if $(filter abi,$(B)),abi.py,run.py) --build $(BUILD) $(if $(QUICK),--quick) $(if $(BEFORE),--before $(BEFORE)) $(filter-out abi,$(B))
+	@python3 bench/$(if $(filter abi,$(B)),abi.py,run.py) --build $(BUILD) $(if $(QUICK),--quick) $(if $(BEFORE),--before $(BEFORE)) $(filter-out abi,$(subst $(comma), ,$(B)))
 
 bench-check: all
 	@tools/setup/need bench
