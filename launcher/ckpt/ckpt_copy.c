@@ -221,7 +221,7 @@ static bool open_fds(const char *dir, struct pli_criu_image *out)
     return name[0] != '\0' && pli_criu_image_open(dir, name, out);
 }
 
-// Files are as long as they were when the rank was copied: it has written to them since.
+// Files are as long as they were when the rank was copied: others may have written to them since.
 static bool change_files(const char *dir, const struct pli_ckpt_copy *copy)
 {
     struct pli_criu_image list, fds = { 0 };

@@ -4,6 +4,7 @@
 // neighbour first.
 #include "coll/algorithms.h"
 
+#include "coll/algo/doubling.h"
 #include "coll/coll_args.h"
 #include "coll/sched.h"
 #include "obj/comm.h"
@@ -40,33 +41,29 @@ void pli_allreduce_doubling(struct pli_sched *s, const struct pli_coll_args *a)
     struct pli_datatype *type = a->recv.type;
     void *result = (void *)(uintptr_t)a->recv.buf;
     struct work w = { result, pli_sched_room(s, count, type) };
-    int full = 1;
-    while (full <= n / 2) {
-        full *= 2;
-    }
-    int extra = n - full; // pairs 0-1, 2-3, ... of the first 2*extra ranks act as one
+    struct pli_doubling d = pli_doubling_of(n);
+    bool is_paired = pli_doubling_is_paired(d, me);
     if (!a->is_in_place) {
         pli_sched_copy(s, a->send.buf, count, type, result, count, type);
     }
-    if (me < 2 * extra && me % 2 == 0) {
+    if (is_paired && me % 2 == 0) {
         pli_sched_send(s, result, count, type, me + 1);
         pli_sched_fence(s);
         pli_sched_recv(s, result, count, type, me + 1);
         return;
     }
-    if (me < 2 * extra) {
+    if (is_paired) {
         pli_sched_wait(s, pli_sched_recv(s, w.other, count, type, me - 1));
         pli_sched_reduce(s, w.other, w.acc, count, type, a->op);
     }
-    int v = me < 2 * extra ? me / 2 : me - extra;
-    for (int bit = 1; bit < full; bit *= 2) {
-        int u = v ^ bit;
-        exchange(s, a, &w, u < extra ? 2 * u + 1 : u + extra);
+    int v = pli_doubling_number(d, me);
+    for (int bit = 1; bit < d.full; bit *= 2) {
+        exchange(s, a, &w, pli_doubling_rank(d, v ^ bit));
     }
     if (w.acc != result) {
         pli_sched_copy(s, w.acc, count, type, result, count, type);
     }
-    if (me < 2 * extra) {
+    if (is_paired) {
         pli_sched_send(s, result, count, type, me - 1);
     }
 }

@@ -5,6 +5,7 @@
 // beyond a power of two join a neighbour first. Needs an operation whose order does not matter.
 #include "coll/algorithms.h"
 
+#include "coll/algo/doubling.h"
 #include "coll/coll_args.h"
 #include "coll/sched.h"
 #include "obj/comm.h"
@@ -45,20 +46,20 @@ static void exchange_half(struct pli_sched *s, const struct pli_coll_args *a, co
     pli_sched_reduce(s, to == room ? room : at(a, from, mine), result, mine.count, type, a->op);
 }
 
-// Among the `full` ranks that act, of which this one is number v and partner_of names the others.
+// Among the ranks that act, of which this one is number v.
 static void halve_and_return(struct pli_sched *s, const struct pli_coll_args *a, const void *from,
-                             int full, int extra)
+                             struct pli_doubling d)
 {
     struct pli_datatype *type = a->recv.type;
-    int v = a->me < 2 * extra ? a->me / 2 : a->me - extra;
+    int v = pli_doubling_number(d, a->me);
     struct part mine[MAX_ROUND], other[MAX_ROUND];
     int partner[MAX_ROUND];
     int n = 0;
     void *room = pli_sched_room(s, (a->recv.count + 1) / 2, type);
     struct part whole = { 0, a->recv.count };
-    for (int bit = 1; bit < full; bit *= 2, n++) {
+    for (int bit = 1; bit < d.full; bit *= 2, n++) {
         int u = v ^ bit;
-        partner[n] = u < extra ? 2 * u + 1 : u + extra;
+        partner[n] = pli_doubling_rank(d, u);
         divide(whole, u > v, &mine[n], &other[n]);
         exchange_half(s, a, from, room, mine[n], other[n], partner[n]);
         from = a->recv.buf;
@@ -79,27 +80,24 @@ void pli_allreduce_halving(struct pli_sched *s, const struct pli_coll_args *a)
     struct pli_datatype *type = a->recv.type;
     void *result = (void *)(uintptr_t)a->recv.buf;
     const void *from = a->is_in_place ? result : a->send.buf;
-    int full = 1;
-    while (full <= n / 2) {
-        full *= 2;
-    }
-    int extra = n - full; // pairs 0-1, 2-3, ... of the first 2*extra ranks act as one
-    if (me < 2 * extra && me % 2 == 0) {
+    struct pli_doubling d = pli_doubling_of(n);
+    bool is_paired = pli_doubling_is_paired(d, me);
+    if (is_paired && me % 2 == 0) {
         pli_sched_send(s, from, count, type, me + 1);
         pli_sched_fence(s);
         pli_sched_recv(s, result, count, type, me + 1);
         return;
     }
-    if (me < 2 * extra) {
+    if (is_paired) {
         void *to = a->is_in_place ? pli_sched_room(s, count, type) : result;
         pli_sched_wait(s, pli_sched_recv(s, to, count, type, me - 1));
         pli_sched_reduce(s, a->is_in_place ? to : from, result, count, type, a->op);
         from = result;
-    } else if (full == 1 && !a->is_in_place) {
+    } else if (d.full == 1 && !a->is_in_place) {
         pli_sched_copy(s, from, count, type, result, count, type);
     }
-    halve_and_return(s, a, from, full, extra);
-    if (me < 2 * extra) {
+    halve_and_return(s, a, from, d);
+    if (is_paired) {
         pli_sched_fence(s);
         pli_sched_send(s, result, count, type, me - 1);
     }
