@@ -94,6 +94,9 @@ static bool make_node(struct pli_job *job)
         pli_say("%s", pli_fail_take(NULL));
         return false;
     }
+    if (job->opt.has_replay_rank) {
+        job->node.header->job = job->opt.replay_job;
+    }
     if (!make_net(job, n_pretend)) {
         return false;
     }
@@ -143,7 +146,9 @@ static void all_started(const struct pli_job *job)
     char host[256] = "localhost";
     gethostname(host, sizeof host - 1);
     for (uint32_t i = 0; i < job->n_first; i++) {
-        pli_process_table_add(job, i, host, job->tasks[i].pid);
+        if (!pli_job_is_proxy(job, &job->tasks[i])) {
+            pli_process_table_add(job, i, host, job->tasks[i].pid);
+        }
     }
     if (job->opt.is_verbose) {
         pli_say("%u ranks in %u processes started in %.1f ms", job->n_rank, job->n_first,
@@ -236,7 +241,13 @@ static bool spawn(struct pli_job *job, const char *body, size_t len, void *token
                   struct pli_answer *a)
 {
     (void)token;
-    pli_spawn(job, body, len, a);
+    if (job->opt.has_replay_rank) {
+        pli_refuse(a, ENOTSUP,
+                   "a rank that is replayed alone starts no processes: what they sent is not in "
+                   "its log of messages");
+    } else {
+        pli_spawn(job, body, len, a);
+    }
     return true;
 }
 

@@ -148,6 +148,9 @@ void pli_record_received(const struct pli_record_call *call, bool is_probe, int 
 uint64_t pli_record_tag_number(struct pli_record_stream *s, int tag);
 int pli_record_number_tag(struct pli_record_stream *s, uint64_t number);
 
+// MPI is initialized: make what a replay would make later, where contexts must stay the same.
+void pli_record_make_quiet(void);
+
 // Nonblocking receives. post: whom to receive from, and on which communicator, when it is posted
 // now. False: it must wait until the record is over.
 bool pli_record_post(const struct pli_record_call *call, int *source, int tag, MPI_Comm *comm,

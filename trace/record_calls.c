@@ -3,6 +3,8 @@
 // for our libraries of other ABIs.
 #include "trace/record_complete.h"
 
+#include <string.h>
+
 #define ENTER(name, comm)                                                                          \
     struct pli_record_call call;                                                                   \
     bool is_seen = pli_record_enter(&call, "MPI_" #name, __builtin_return_address(0),              \
@@ -290,6 +292,9 @@ static int begun(int err, bool is_seen, const char *name, void *site)
 {
     if (err == MPI_SUCCESS && !is_seen) {
         pli_record_initialized(name, site);
+        if (strncmp(name, "MPI_Init", 8) == 0) { // a session has no MPI_COMM_SELF
+            pli_record_make_quiet();
+        }
     }
     return err;
 }

@@ -127,10 +127,21 @@ static size_t place_of(const struct pli_record_stream *s, uint64_t number)
     return i;
 }
 
+static __thread MPI_Comm quiet __attribute__((tls_model("initial-exec")));
+
+// Messages are logged by the contexts of their communicators, and a context counts those made
+// before: the same are made in a recorded and in a replayed process.
+void pli_record_make_quiet(void)
+{
+    if (quiet == NULL &&
+        (getenv("PLIANT_MESSAGE_LOG") != NULL || getenv("PLIANT_MESSAGE_REPLAY") != NULL)) {
+        pli_record_mpi.Comm_dup(MPI_COMM_SELF, &quiet);
+    }
+}
+
 // Where nothing ever comes, for a receive that was cancelled.
 static MPI_Comm quiet_comm(const struct pli_record_call *call)
 {
-    static __thread MPI_Comm quiet __attribute__((tls_model("initial-exec")));
     if (quiet == NULL && pli_record_mpi.Comm_dup(MPI_COMM_SELF, &quiet) != MPI_SUCCESS) {
         pli_record_differ(call, "the receive was cancelled, which cannot be repeated here");
     }

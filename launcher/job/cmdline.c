@@ -163,6 +163,13 @@ static void take_map(struct pli_option_use *use)
     pli_hosts_take_map(job_of(use), use->name, use->text);
 }
 
+static void take_replay_rank(struct pli_option_use *use)
+{
+    struct pli_options *opt = &job_of(use)->opt;
+    opt->has_replay_rank = true;
+    opt->replay_rank = (uint32_t)use->number;
+}
+
 static void take_stdin(struct pli_option_use *use)
 {
     struct pli_options *opt = &job_of(use)->opt;
@@ -447,6 +454,7 @@ static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
     [PLI_MPIEXEC_PREFIX] = take_prefix,
     [PLI_MPIEXEC_PSET] = take_pset,
     [PLI_MPIEXEC_REFUSE] = take_refuse,
+    [PLI_MPIEXEC_REPLAY_RANK] = take_replay_rank,
     [PLI_MPIEXEC_SHRINK] = take_shrink,
     [PLI_MPIEXEC_STDIN] = take_stdin,
     [PLI_MPIEXEC_VERSION] = take_version,

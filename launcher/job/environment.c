@@ -160,6 +160,28 @@ static void set_tools(const struct pli_job *job, struct pli_app *app, int *n)
     free(tools);
 }
 
+// Messages are written down, or come from where they were: over TCP, which is where that is done,
+// and with the collective algorithms of ranks that share nothing.
+static void set_messages(const struct pli_options *opt, struct pli_app *app, int *n)
+{
+    if (opt->log_messages == NULL && !opt->has_replay_rank) {
+        return;
+    }
+    app->env_own = *n; // for the next
+    const char *net = pli_environment_get(app, "PLIANT_NET");
+    if (net != NULL && strcmp(net, "tcp") != 0 && strcmp(net, "auto") != 0) {
+        pli_say_bad("%s needs PLIANT_NET=tcp, not %s: messages are written down by this transport",
+                    opt->log_messages != NULL ? "--log-messages" : "--replay-rank", net);
+    }
+    set(app, n, "PLIANT_NET", "tcp");
+    set(app, n, "PLIANT_COLL_HOST", "1");
+    if (opt->log_messages != NULL) {
+        set(app, n, "PLIANT_MESSAGE_LOG", opt->record);
+    } else {
+        set(app, n, "PLIANT_MESSAGE_REPLAY", opt->replay);
+    }
+}
+
 void pli_environment_make(const struct pli_job *job, struct pli_app *app)
 {
     struct pli_environment_state *self = pli_launcher.environment;
@@ -170,7 +192,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
         n_env++;
     }
     // Further: PLIANT_ENDPOINTS, LD_LIBRARY_PATH, what pli_environment_set adds, and the end.
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 11);
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 14);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {
@@ -185,6 +207,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
     }
     apply(app, &n, all);
     apply(app, &n, mine);
+    set_messages(&job->opt, app, &n);
     if (job->opt.has_endpoints) {
         char count[16];
         snprintf(count, sizeof count, "%" PRIu32, app->endpoints);

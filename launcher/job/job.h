@@ -135,7 +135,11 @@ struct pli_options {
     const char *metrics;         // where Prometheus asks, "HOST:PORT"; NULL: nowhere
     const char *tools;           // libraries that intercept MPI calls, with commas; NULL: none
     const char *record, *replay; // directories of the order of messages; NULL: none
-    const char *gdb;             // ranks that run under gdb, "": all; NULL: none
+    const char *log_messages;    // the same as record, and messages are written there; NULL: no
+    bool has_replay_rank;        // only the process of this rank is started
+    uint32_t replay_rank;
+    uint64_t replay_job; // the number that the job had
+    const char *gdb;     // ranks that run under gdb, "": all; NULL: none
     struct pli_ignored *ignored;
     int n_ignored;
     char *mca;               // parameters of Open MPI that were given, as text; NULL: none
@@ -242,6 +246,12 @@ static inline struct pli_proc_task *pli_job_next(const struct pli_job *job,
     }
     uint32_t i = t == NULL ? 0 : (uint32_t)(t - job->tasks) + 1;
     return i < job->n_first ? &job->tasks[i] : job->spawned;
+}
+
+// Whether a task is not started, because the messages of its ranks come from a log.
+static inline bool pli_job_is_proxy(const struct pli_job *job, const struct pli_proc_task *t)
+{
+    return job->opt.has_replay_rank && job->opt.replay_rank - t->rank >= t->n;
 }
 
 // A number for a task, for tables of all tasks that can be at a time.

@@ -4,6 +4,7 @@
 
 #include "launcher/base/say.h"
 #include "launcher/job/job.h"
+#include "msg/message_log_wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,9 +38,86 @@ static char *job_file(const char *dir)
     return pli_say_need(n >= 0 ? path : NULL);
 }
 
+// A log of messages is of ranks that stay what they are.
+static void check_log(const struct pli_job *job, const char *option)
+{
+    const struct pli_options *opt = &job->opt;
+    bool has_upc = job->n_extra > 0;
+    for (uint32_t a = 0; a < job->n_app; a++) {
+        has_upc = has_upc || job->apps[a].n_upc > 0;
+    }
+    const char *what = opt->elastic_max > 0                  ? "--elastic"
+                       : opt->ckpt_dir != NULL               ? "--checkpoint-dir"
+                       : opt->restart != NULL                ? "--restart"
+                       : opt->impi_server != NULL            ? "--impi"
+                       : opt->joins_world                    ? "--join"
+                       : opt->host_world > 0                 ? "--host-world"
+                       : has_upc                             ? "UPC threads"
+                       : opt->on_failure == PLI_FAIL_SHRINK  ? "--on-failure=shrink"
+                       : opt->on_failure == PLI_FAIL_RESPAWN ? "--on-failure=respawn"
+                                                             : NULL;
+    if (what != NULL) {
+        pli_say_bad("%s and %s exclude each other", option, what);
+    }
+}
+
+static void check_replay_rank(struct pli_job *job)
+{
+    const struct pli_options *opt = &job->opt;
+    if (opt->replay == NULL) {
+        pli_say_bad("--replay-rank needs --replay DIR, with a directory of --log-messages");
+    }
+    check_log(job, "--replay-rank");
+    if (opt->replay_rank >= job->n_rank) {
+        pli_say_bad("--replay-rank %u: the ranks are 0 to %u", opt->replay_rank, job->n_rank - 1);
+    }
+    if (job->n_host > 0) {
+        pli_say_bad("--replay-rank starts one rank, on this host: leave the hosts out");
+    }
+}
+
+// The number that the job had is in the names of processes, which messages bear.
+static void read_job_number(struct pli_job *job)
+{
+    struct pli_options *opt = &job->opt;
+    struct pli_message_log_title title;
+    for (uint32_t i = 0; i < job->n_task; i++) {
+        const struct pli_proc_task *t = &job->tasks[i];
+        if (pli_job_is_proxy(job, t)) {
+            continue;
+        }
+        char *path;
+        int n = asprintf(&path, "%s/messages.%u", opt->replay, pli_task_rank(t));
+        int fd = open(pli_say_need(n >= 0 ? path : NULL), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0) {
+            pli_say_bad("--replay-rank %u: %s: %s; messages are written by --log-messages",
+                        opt->replay_rank, path, strerror(errno));
+        }
+        if (read(fd, &title, sizeof title) != (ssize_t)sizeof title ||
+            memcmp(title.text, PLI_MESSAGE_LOG_TITLE, sizeof title.text) != 0) {
+            pli_say_bad("--replay-rank %u: %s is not a log of messages that this version of Pliant "
+                        "MPI can read",
+                        opt->replay_rank, path);
+        }
+        close(fd);
+        opt->replay_job = title.job;
+        free(path);
+    }
+}
+
 void pli_record_dir_open(struct pli_job *job)
 {
     struct pli_options *opt = &job->opt;
+    if (opt->log_messages != NULL) {
+        check_log(job, "--log-messages");
+        if (opt->record != NULL) {
+            pli_say_bad("--log-messages records as --record does: leave --record out");
+        }
+        opt->record = opt->log_messages;
+    }
+    if (opt->has_replay_rank) {
+        check_replay_rank(job);
+    }
     if (opt->record != NULL && opt->replay != NULL) {
         pli_say_bad("--record and --replay together: a replay has the same order as its record, so "
                     "there is nothing to record");
@@ -129,11 +207,14 @@ static void join_lines(char *text)
     }
 }
 
-void pli_record_dir_describe(const struct pli_job *job)
+void pli_record_dir_describe(struct pli_job *job)
 {
     const struct pli_options *opt = &job->opt;
     if ((opt->record == NULL && opt->replay == NULL) || opt->is_dry) {
         return;
+    }
+    if (opt->has_replay_rank) {
+        read_job_number(job);
     }
     char *now = describe(job), *path = job_file(opt->record != NULL ? opt->record : opt->replay);
     if (opt->record != NULL) {

@@ -9,6 +9,6 @@ struct pli_job;
 // mpiexec with a sentence where that cannot be.
 void pli_record_dir_open(struct pli_job *job);
 // When the parts of the job are known: write down what is run, or compare it with what was.
-void pli_record_dir_describe(const struct pli_job *job);
+void pli_record_dir_describe(struct pli_job *job);
 
 #endif

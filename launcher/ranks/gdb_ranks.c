@@ -69,7 +69,8 @@ static bool *choose(const struct pli_job *job)
 {
     bool *is_chosen = pli_say_need(calloc(job->n_rank, sizeof *is_chosen));
     const char *at = job->opt.gdb;
-    memset(is_chosen, *at == '\0', job->n_rank);
+    memset(is_chosen, *at == '\0' && !job->opt.has_replay_rank, job->n_rank);
+    is_chosen[job->opt.replay_rank] |= *at == '\0';
     while (*at != '\0') {
         uint32_t first = read_rank(job, &at), last = first;
         if (*at == '-') {

@@ -446,6 +446,15 @@ void pli_supervisor_end_process(struct pli_job *job, uint32_t row)
     }
 }
 
+// The messages of this task come from a log: it is not started, and counts as over.
+static void skip(struct pli_proc_task *t)
+{
+    t->job = pli_launcher.job;
+    t->is_exited = t->is_over = true;
+    t->job->n_started++;
+    t->job->n_over++;
+}
+
 bool pli_supervisor_step(struct pli_job *job)
 {
     struct pli_supervisor_state *self = pli_launcher.supervisor;
@@ -453,7 +462,10 @@ bool pli_supervisor_step(struct pli_job *job)
         return false;
     }
     for (int i = 0; i < BATCH && job->n_begun < job->n_first && self->state == S_RUN; i++) {
-        if (!start(&job->tasks[job->n_begun], NULL)) {
+        struct pli_proc_task *t = &job->tasks[job->n_begun];
+        if (pli_job_is_proxy(job, t)) {
+            skip(t);
+        } else if (!start(t, NULL)) {
             pli_launcher.role->cannot_go_on(1);
             pli_supervisor_fail(1, false);
             return false;

@@ -7,6 +7,7 @@
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/local.h"
+#include "msg/message_log.h"
 #include "msg/msg_wire.h"
 #include "msg/packed.h"
 #include "msg/request.h"
@@ -153,6 +154,10 @@ void pli_deliver_unexpected(struct pli_request *recv, struct pli_unexpected *p)
 {
     recv->source = p->item.source;
     recv->tag = p->item.tag;
+    if (__builtin_expect(pli_message_log_is_on, 0) && p->local == NULL && p->conn != NULL &&
+        !pli_lane_is_within(recv->lane, p->conn)) {
+        pli_message_log_match(recv, p->conn, p->form, p->log_number);
+    }
     if (p->local != NULL) {
         pli_local_accept(recv, p);
     } else if (p->kind == PLI_MSG_RTS) {

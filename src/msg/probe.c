@@ -7,6 +7,7 @@
 #include "msg/request.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "msg/message_log.h"
 #include "msg/unexpected.h"
 #include "msg/poll_record.h"
 #include "msg/progress.h"
@@ -41,6 +42,7 @@ static struct pli_unexpected *look(int source, int tag, struct pli_comm *comm, b
         pli_status_set_one(status, p->item.source, p->item.tag, p->size | mark);
         if (take) {
             pli_match_take(m, i);
+            p->log_number = pli_message_log_is_on ? pli_message_log_number() : 0;
         }
     }
     pli_lock_drop(&lane->lock);

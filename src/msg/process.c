@@ -11,6 +11,7 @@
 #include "msg/endpoint.h"
 #include "msg/failure_hooks.h"
 #include "msg/lane.h"
+#include "msg/message_log.h"
 #include "msg/msg_wire.h"
 #include "msg/progress.h"
 #include "msg/progress_thread.h"
@@ -89,6 +90,12 @@ static enum pli_err open_first(void)
     struct pli_boot *b = pli_proc.boot;
     pli_proc.id = b->job | b->index;
     pli_shm_wake_fd = b->gateway_fd;
+    if (pli_conf.message_log[0] != '\0' && !pli_message_log_is_on) {
+        err = pli_message_log_open(pli_conf.message_log, b->node.header->job, b->index);
+        if (err != PLI_OK) {
+            return err;
+        }
+    }
     span_mark = b->gateway != NULL ? PLI_MSG_SPAN | PLI_MSG_PRIVATE : 0;
     pli_process_recount();
     struct pli_lane *lane;

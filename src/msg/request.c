@@ -5,6 +5,7 @@
 #include "msg/failure_hooks.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "msg/message_log.h"
 #include "msg/unexpected.h"
 #include "msg/statistics_hooks.h"
 #include "obj/comm.h"
@@ -160,10 +161,15 @@ void pli_request_complete(struct pli_request *r, enum pli_err err)
     if (__builtin_expect(lane->statistics != NULL, 0)) {
         pli_statistics_hooks->done(r);
     }
-    if (__builtin_expect(r->state & PLI_REQ_FREED, 0)) {
-        r->link.next = (struct pli_list *)lane->dead;
-        lane->dead = r; // what it holds may need the lock we have
-        return;
+    if (__builtin_expect(r->state & (PLI_REQ_FREED | PLI_REQ_LOGGED), 0)) {
+        if ((r->state & PLI_REQ_LOGGED) != 0) {
+            pli_message_log_end(r, err);
+        }
+        if ((r->state & PLI_REQ_FREED) != 0) {
+            r->link.next = (struct pli_list *)lane->dead;
+            lane->dead = r; // what it holds may need the lock we have
+            return;
+        }
     }
     if (r->flags & PLI_REQ_CHILD) {
         struct pli_request_child *c = (struct pli_request_child *)r;

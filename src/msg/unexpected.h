@@ -26,6 +26,7 @@ struct pli_unexpected {
     uint64_t remote;           // the sender's request in its process
     uint64_t address;          // RTS: where the data is in the sender, 0: not in one piece
     uint64_t size;             // of the message
+    uint64_t log_number;       // taken by a matched probe: see message_log.h; else 0
     union {
         uint32_t n_piece; // RTS: in how many pieces it is at the sender, see msg_wire.h
         uint32_t sender;  // of a message through the agent

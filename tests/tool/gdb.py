@@ -112,6 +112,19 @@ def one_rank(d):
     check(seen[0] is not None and seen[0] == seen[1], seen)
 
 
+def alone(d):
+    """Rank 1 of 3 without the others, from its log of messages."""
+    at = os.path.join(d, "messages")
+    check(Run("--log-messages", at, "-n", 3, PROBE, "order", 4).rc == 0, "recorded")
+    t = Terminal(MPIEXEC, "--replay", at, "--replay-rank", 1, "--gdb", "-n", 3, PROBE, "order", 4)
+    t.wait(r"\[gdb of rank 1\]")
+    t.wait(r"\(gdb\) ")
+    t.type("run\n")
+    t.wait(r"exited normally", 120)
+    t.type("quit\n")
+    check(t.end() == 0 and len(re.findall(r"gdb of rank", t.text)) == 1, t.text)
+
+
 def one_at_a_time():
     """Both ranks under gdb; a key goes from one to the other, and Ctrl-C stops the program."""
     t = Terminal(MPIEXEC, "--gdb", "-n", 2, PROBE, "order", 8)
@@ -215,6 +228,7 @@ def main():
         check(t.end() == 2 and f"--gdb={bad}" in t.text, t.text)
     with tempfile.TemporaryDirectory() as d:
         one_rank(d)
+        alone(d)
         one_at_a_time()
         foreign_programs(d)
         in_tmux(d)

@@ -8,6 +8,7 @@
 #include "msg/deliver.h"
 #include "msg/endpoint.h"
 #include "net/tcp/frame.h"
+#include "msg/message_log.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
 #include "msg/msg_wire.h"
@@ -68,7 +69,8 @@ static struct pli_unexpected *make_unexpected(struct pli_tcp_conn *tc, struct pl
     return p;
 }
 
-static struct pli_request *match(struct pli_endpoint *ep, const struct pli_frame *f)
+static struct pli_request *match(const struct pli_tcp_conn *tc, struct pli_endpoint *ep,
+                                 const struct pli_frame *f)
 {
     struct pli_match_item *item = pli_match_arrive(&ep->match, f->context, f->src_rank, f->tag);
     if (item == NULL) {
@@ -76,6 +78,9 @@ static struct pli_request *match(struct pli_endpoint *ep, const struct pli_frame
     }
     struct pli_request *recv = PLI_CONTAINER(item, struct pli_request, item);
     set_matched(recv, f);
+    if (__builtin_expect(pli_message_log_is_on, 0)) {
+        pli_message_log_match(recv, tc->conn, f->flags, 0);
+    }
     return recv;
 }
 
@@ -94,7 +99,7 @@ void pli_tcp_recv_arrive(struct pli_tcp_conn *tc, const struct pli_frame *f, con
         pli_log(PLI_DEBUG, "dropped a message for endpoint %u, which is gone", f->dst_ep);
         return;
     }
-    struct pli_request *recv = match(ep, f);
+    struct pli_request *recv = match(tc, ep, f);
     if (recv == NULL) {
         struct pli_unexpected *p = make_unexpected(tc, ep, f);
         memcpy(p->data, body, f->len);
@@ -117,7 +122,7 @@ static void expect(struct pli_tcp_sock *s, const struct pli_frame *f)
     if (ep == NULL) {
         return;
     }
-    s->recv = match(ep, f);
+    s->recv = match(s->owner, ep, f);
     if (s->recv != NULL) {
         acknowledge(s->owner, f);
     }
@@ -137,7 +142,7 @@ static void keep_or_deliver(struct pli_tcp_sock *s, struct pli_unexpected *p)
     const struct pli_frame *f = &s->frame;
     struct pli_request *recv = s->recv;
     if (recv == NULL) {
-        recv = match(p->ep, f);
+        recv = match(s->owner, p->ep, f);
         if (recv == NULL) {
             pli_unexpected_keep(p);
             return;
