@@ -57,6 +57,7 @@ struct node {
     bool has_threads; // THREADS occurs in it
     bool is_lvalue;
     bool is_strict; // the access is strict
+    bool is_spun;   // N_LOAD: a loop does nothing but wait for another value
     bool is_ahead;  // N_LOAD: of a stretch in which far data may be read ahead
     bool is_const;  // N_NUM, N_OPAQUE: value is known
     bool rewrite;   // N_ASSIGN, N_BINARY...: PTS semantics beyond a plain C operator

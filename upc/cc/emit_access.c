@@ -290,7 +290,8 @@ static const char *form(const struct node *access, struct node *lvalue)
     if (access->is_strict) {
         return "_STRICT";
     }
-    bool is_volatile = (pli_type_ultimate(lvalue->type)->quals & Q_VOLATILE) != 0;
+    bool is_volatile =
+        access->is_spun || (pli_type_ultimate(lvalue->type)->quals & Q_VOLATILE) != 0;
     return is_volatile && !is_bits(lvalue) ? "_VOLATILE" : "";
 }
 
@@ -327,11 +328,11 @@ static bool open_cursor(struct emitter *e, const char *name, struct node *lvalue
 
 void pli_emit_access_load(struct emitter *e, struct node *n)
 {
-    if (!n->is_strict && is_local(n->a)) {
+    if (!n->is_strict && !n->is_spun && is_local(n->a)) {
         put_local(e, n->a);
         return;
     }
-    if (open_cursor(e, "GET", n->a)) {
+    if (!n->is_spun && open_cursor(e, "GET", n->a)) {
         pli_emit_puts(e, n->is_ahead ? "PLI_UPC_GET_AHEAD" : "PLI_UPC_GET");
     } else if (is_bits(n->a)) {
         pli_emit_printf(e, "PLI_UPC_GET_BITS%s", form(n, n->a));

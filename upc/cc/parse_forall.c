@@ -411,6 +411,16 @@ static bool has_effect(const struct node *n)
            has_effect(n->c);
 }
 
+void pli_parse_forall_spin(struct parser *p, size_t body0, size_t first, const struct node *cond)
+{
+    const struct token *t = &p->u->toks[body0];
+    if ((t->op == ';' || (t->op == '{' && t[1].op == '}')) && !has_effect(cond)) {
+        for (size_t i = first; i < p->n_load; i++) {
+            p->loads[i]->is_spun = true;
+        }
+    }
+}
+
 // A counter that cannot come back to where it was.
 static struct sym *wide_counter(const struct node *n)
 {
@@ -747,11 +757,15 @@ void pli_parse_forall_for(struct parser *p)
     f->unit = 1;
     parse_init(p, f);
     struct before b = before(p);
+    size_t load = p->n_load;
     struct header h = { .cond = clause(p, &f->cond0, &f->cond1, ';', "';'") };
     h.step = clause(p, &f->step0, &f->step1, ')', "')'");
     f->cond = h.cond;
     classify(p, f, &h);
     enter(p, f, &b, f->is_stride);
+    if (h.step == NULL) {
+        pli_parse_forall_spin(p, f->body0, load, h.cond);
+    }
     leave(p, f, &b, &h, f->var != NULL && f->var->mod_at < f->body0, pli_parse_is_kept(p, t0));
     pli_scope_pop(p);
     if (f->n_index > 0 || f->n_moving > 0) {
@@ -767,12 +781,14 @@ void pli_parse_forall_while(struct parser *p)
     struct forall *f = pli_unit_arena_alloc(&p->u->arena, sizeof *f);
     struct header h = { 0 };
     struct before b = before(p);
+    size_t load = p->n_load;
     pli_parse_expect(p, '(', "'('");
     f->unit = 1;
     h.cond = clause(p, &f->cond0, &f->cond1, ')', "')'");
     f->cond = h.cond;
     f->init0 = f->init1 = f->cond0;
     enter(p, f, &b, p->forall == NULL);
+    pli_parse_forall_spin(p, f->body0, load, h.cond);
     bool is_counted = false;
     if (p->u->toks[f->body0].op == '{' && p->tail != NULL) {
         h.step = p->tail;
