@@ -3,14 +3,14 @@
 own shared data through plain pointers, plain C through upcc beside cc; small applications beside the same in C, with OpenMP
 and with MPI; far gets beside a bare TCP connection, and random updates one by one and collected.
 
-usage: upc.py [--build DIR] [--quick | --smoke] [--runs R] [--out FOLDER] [--parts LIST]
+usage: upc.py [--build DIR] [--quick | --smoke] [--runs R] [--out FOLDER] [--parts LIST] [--threads LIST]
 
 Groups are tried on one host, where every thread is near, between pretended hosts (messages over
 TCP), where remote access is dear, and on virtual hosts, where they are started as the paper has it: a group on two hosts each,
 with one rank or with one for each thread. Every program checks its result; one that is wrong ends the run.
 What is compared runs in turns; values are medians, ratios medians of those of single runs. Prints every
-aim with what was measured. Writes DIR/bench/upc.json, upc.md and plots upc_*.svg. Of parts that LIST leaves out the values
-of the last run stay.
+aim with what was measured. Writes DIR/bench/upc.json, upc.md and plots upc_*.svg. Of parts and numbers of threads
+that LIST leaves out the values of the last run stay.
 """
 import argparse
 import json
@@ -48,6 +48,8 @@ RATIOS = (("triad_ratio", "triad_GBs", "openmp_triad_GBs"),
           ("walk_ratio", "sum_walk_ns", "sum_c_ns"), ("while_ratio", "sum_while_ns", "sum_c_ns"),
           ("dealt_ratio", "sum_dealt_ns", "sum_c_ns"), ("fill_walk_ratio", "fill_walk_ns", "fill_c_ns"),
           ("fill_steps_ratio", "fill_steps_ns", "fill_c_ns"), ("fill_index_ratio", "fill_index_ns", "fill_c_ns"),
+          ("compared_ratio", "sum_compared_ns", "sum_c_ns"), ("strided_ratio", "sum_strided_ns", "sum_c_ns"),
+          ("copy_walk_ratio", "copy_walk_ns", "copy_c_ns"), ("copy_compared_ratio", "copy_compared_ns", "copy_c_ns"),
           ("stencil_ratio", "stencil_ns", "stencil_c_ns"),
           ("stencil_plain_ratio", "stencil_plain_ns", "stencil_c_ns"))
 
@@ -244,6 +246,16 @@ class Bench:
         return out
 
 
+def merged(old, new):
+    """Rows of the last run, those with the same number of threads replaced."""
+    def threads(row):
+        return row["threads"] if isinstance(row, dict) else row[0]
+    if not isinstance(new, list):
+        return new
+    done = {threads(row) for row in new}
+    return sorted([row for row in old if threads(row) not in done] + new, key=threads)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -253,6 +265,7 @@ def main():
     parser.add_argument("--runs", type=int, help="runs of each (5; 1 with --quick or --smoke)")
     parser.add_argument("--out", help="folder for the results (DIR/bench)")
     parser.add_argument("--parts", default=",".join(PARTS), help="what to measure, of " + ",".join(PARTS))
+    parser.add_argument("--threads", help="numbers of threads, a comma between them, of those that the size has")
     args = parser.parse_args()
     size = "smoke" if args.smoke else "quick" if args.quick else "full"
     folder = os.path.abspath(args.out or os.path.join(args.build, "bench"))
@@ -261,15 +274,17 @@ def main():
     if not set(parts) <= set(PARTS):
         parser.error(f"--parts is a list of {','.join(PARTS)}")
     results = {}
-    if set(parts) != set(PARTS):
+    if set(parts) != set(PARTS) or args.threads:
         with open(path, encoding="utf-8") as f:
             results = json.load(f)
     with tempfile.TemporaryDirectory(dir=folder, prefix="upc-") as programs:
         bench = Bench(args.build, args.runs or (5 if size == "full" else 1), size, programs)
         bench.compile()
         results.update({"machine": machine(), "size": size})
+        if args.threads:
+            bench.threads = tuple(n for n in bench.threads if n in map(int, args.threads.split(",")))
         for part in parts:
-            results[part] = getattr(bench, part)()
+            results[part] = merged(results[part] if args.threads else [], getattr(bench, part)())
     with open(path, "w", encoding="utf-8") as f:
         json.dump(results, f, indent=1)
     write_all(results, folder)

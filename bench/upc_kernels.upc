@@ -313,26 +313,49 @@ __attribute__((noinline)) static double sum_dealt(void)
     return s;
 }
 
+__attribute__((noinline)) static double sum_compared(shared [LINE] const double *p,
+                                                     shared [LINE] const double *end)
+{
+    double s = 0;
+    for (; p < end; p++) {
+        s += *p;
+    }
+    return s;
+}
+
+__attribute__((noinline)) static double sum_strided(shared const double *p, shared const double *end)
+{
+    double s = 0;
+    for (; p < end; p += THREADS) {
+        s += *p;
+    }
+    return s;
+}
+
 static void sums(void)
 {
-    static const char *const names[] = { "sum_c_ns", "sum_walk_ns", "sum_while_ns", "sum_dealt_ns" };
-    struct pieces all[4] = { { .n = 0 } };
+    static const char *const names[] = { "sum_c_ns",     "sum_walk_ns",     "sum_while_ns",
+                                         "sum_dealt_ns", "sum_compared_ns", "sum_strided_ns" };
+    enum { N = sizeof names / sizeof names[0] };
+    struct pieces all[N] = { { .n = 0 } };
     long first = (long)MYTHREAD * LINE;
     for (int i = 0; i < LINE; i++) {
         line[first + i] = dealt[i * THREADS + MYTHREAD] = i;
     }
     for (int p = 0; p < PIECES; p++) {
-        for (int k = 0; k < 4; k++) {
+        for (int k = 0; k < N; k++) {
             double begin = MPI_Wtime();
             double s = k == 0   ? sum_private((double *)&line[first], LINE)
                        : k == 1 ? sum_walk(&line[first], LINE)
                        : k == 2 ? sum_while(first, first + LINE)
-                                : sum_dealt();
+                       : k == 3 ? sum_dealt()
+                       : k == 4 ? sum_compared(&line[first], &line[first] + LINE)
+                                : sum_strided(&dealt[MYTHREAD], dealt + LINE * THREADS);
             keep(&all[k], begin);
             bad[MYTHREAD] += s != 0.5 * LINE * (LINE - 1);
         }
     }
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < N; k++) {
         say(names[k], median(&all[k]) / LINE * 1e9);
     }
     upc_barrier;
@@ -395,6 +418,57 @@ static void fills(void)
     upc_barrier;
 }
 
+shared [LINE] double other[LINE * THREADS];
+
+__attribute__((noinline)) static void copy_private(double *to, const double *from, long n)
+{
+    while (n-- > 0) {
+        *to++ = *from++;
+    }
+}
+
+__attribute__((noinline)) static void copy_walk(shared [LINE] double *to, shared [LINE] const double *from,
+                                                long n)
+{
+    while (n-- > 0) {
+        *to++ = *from++;
+    }
+}
+
+__attribute__((noinline)) static void copy_compared(shared [LINE] double *to, shared [LINE] const double *from,
+                                                    shared [LINE] const double *end)
+{
+    for (; from != end; from++, to++) {
+        *to = *from;
+    }
+}
+
+static void copies(void)
+{
+    static const char *const names[] = { "copy_c_ns", "copy_walk_ns", "copy_compared_ns" };
+    struct pieces all[3] = { { .n = 0 } };
+    shared [LINE] double *to = &other[(long)MYTHREAD * LINE], *from = &line[(long)MYTHREAD * LINE];
+    for (int p = 0; p < PIECES; p++) {
+        for (int k = 0; k < 3; k++) {
+            *from = 4 * p + k;
+            double begin = MPI_Wtime();
+            if (k == 0) {
+                copy_private((double *)to, (const double *)from, LINE);
+            } else if (k == 1) {
+                copy_walk(to, from, LINE);
+            } else {
+                copy_compared(to, from, from + LINE);
+            }
+            keep(&all[k], begin);
+            bad[MYTHREAD] += sum_private((double *)to, LINE) != sum_private((double *)from, LINE);
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        say(names[k], median(&all[k]) / LINE * 1e9);
+    }
+    upc_barrier;
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 0, n_bad = 0;
@@ -409,6 +483,7 @@ int main(int argc, char **argv)
     stencil();
     sums();
     fills();
+    copies();
     barriers(rounds);
     single(SLOTS * (1 + rounds / 100));
     upc_barrier;

@@ -173,9 +173,12 @@ def aims(results):
                                                            ("in plain loops", "stencil_plain_ratio"))]
         rows += [verdict(f"sum over own elements by {how}, {n} threads, beside private C", f"{v[name]:.2f} ×", "≤ 1.5 ×", v[name] <= 1.5)
                  for how, name in (("*p++", "walk_ratio"), ("while", "while_ratio"),
-                                   ("while with steps of THREADS", "dealt_ratio"))]
+                                   ("while with steps of THREADS", "dealt_ratio"), ("p < end", "compared_ratio"),
+                                   ("p < end with steps of THREADS", "strided_ratio"))]
         rows += [verdict(f"stores to own elements by {how}, {n} threads, beside private C", f"{v[name]:.2f} ×", "≤ 1.5 ×", v[name] <= 1.5)
                  for how, name in (("*p++ = x", "fill_walk_ratio"), ("*p = x; p++", "fill_steps_ratio"), ("p[i] = x", "fill_index_ratio"))]
+        rows += [verdict(f"copy of own elements by {how}, {n} threads, beside private C", f"{v[name]:.2f} ×", "≤ 1.5 ×", v[name] <= 1.5)
+                 for how, name in (("*p++ = *q++", "copy_walk_ratio"), ("p != end", "copy_compared_ratio"))]
         if n > 1:
             rows.append(verdict(f"upc_barrier, {n} threads, beside MPI_Barrier", f"{v['barrier_ratio']:.2f} ×",
                                 "≤ 1 ×", v["barrier_ratio"] <= 1))

@@ -621,5 +621,21 @@ for stage in -c ''; do
     done)
     ok "kill$stage-leaves $left" test -z "$left"
 done
+# Far data is read ahead in loops that call nothing but functions of <math.h>.
+cat >math.upc <<'X'
+#include <math.h>
+#include <upc.h>
+shared [8] double a[8 * THREADS];
+double own(double);
+#ifdef OWN
+#define sqrt own
+#endif
+double sum(void) { double s = 0; for (int i = 0; i < 8 * THREADS; i++) s += sqrt(a[i]) + isnan(a[i]); return s; }
+X
+ok ahead-math "$upcc" -S -o - math.upc
+has ahead-math-begins out 'for (int __pli_once[0-9]* = pli_upc_ahead(0)'
+ok ahead-own "$upcc" -DOWN -S -o - math.upc
+no ahead-own-does-not 1 grep -q 'pli_upc_ahead(' out
+
 echo "$((n - bad)) of $n checks of the commands pass"
 [ "$bad" = 0 ]

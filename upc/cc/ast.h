@@ -57,6 +57,7 @@ struct node {
     bool has_threads; // THREADS occurs in it
     bool is_lvalue;
     bool is_strict; // the access is strict
+    bool is_spun;   // N_LOAD: a loop does nothing but wait for another value
     bool is_ahead;  // N_LOAD: of a stretch in which far data may be read ahead
     bool is_const;  // N_NUM, N_OPAQUE: value is known
     bool rewrite;   // N_ASSIGN, N_BINARY...: PTS semantics beyond a plain C operator
@@ -84,6 +85,8 @@ struct sym {
     size_t mod_at;   // where it was last written, or its address taken
     size_t mod_prev; // and before that
     int cursor;      // of a pointer, while a loop that has one for it is written: its number
+    int moving;      // the same of a private pointer that goes on in its place
+    bool is_strided; // which does so by THREADS
 };
 
 // One declarator of a declaration.
@@ -119,6 +122,8 @@ struct decl {
     bool at_file_scope;
 };
 
+enum { MAX_CURSORS = 4 };
+
 enum affinity { AFF_NONE, AFF_INT, AFF_PTS };
 
 // upc_forall, or a plain for, with what is needed to turn it into a loop over local elements only.
@@ -147,10 +152,24 @@ struct forall {
     int n_near;
     struct node *runs[32]; // those of index[] that the plain loop itself makes private memory
     int n_run;
-    bool is_stride; // a plain "for" with steps of THREADS
-    bool is_run;    // a plain "for" that counts by one: index[] follow each other within blocks
-    bool is_while;  // a "while" whose body ends with the step, which is cut off there
-    bool is_opaque; // the body calls or writes through pointers
+    // Pointers-to-shared that go on by one step an iteration at most, within blocks or with their
+    // thread, and are used as *p and p->m only.
+    struct {
+        struct sym *sym;
+        bool is_in_body; // the step
+        bool is_stride;  // steps of THREADS
+        bool is_late;    // is used behind the step
+        int cursor;      // of a loop around it, while this one is written
+    } moving[MAX_CURSORS];
+    int n_moving;
+    struct node *cond;
+    struct sym *walker; // one of these that is compared with the limit, or NULL
+    struct sym *left;   // a counter that tells how many iterations are to come, or NULL
+    int left_less;      // less one where this is 1
+    bool is_stride;     // a plain "for" with steps of THREADS
+    bool is_run;        // a plain "for" that counts by one: index[] follow each other within blocks
+    bool is_while;      // a "while" whose body ends with the step, which is cut off there
+    bool is_opaque;     // the body calls or writes through pointers
 };
 
 enum edit_kind {
@@ -164,8 +183,6 @@ enum edit_kind {
     EDIT_AHEAD,
     EDIT_CURSOR
 };
-
-enum { MAX_CURSORS = 4 };
 
 // Pointers-to-shared that a loop uses as *p, p++ and *p++ only.
 struct cursors {

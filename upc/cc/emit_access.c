@@ -21,7 +21,7 @@ static struct node *bare(struct node *n)
 static bool is_local(struct node *n)
 {
     for (n = bare(n);; n = bare(n->a)) {
-        if (n->kind == N_INDEX && n->local != NULL) {
+        if ((n->kind == N_INDEX && n->local != NULL) || pli_emit_cursor_moving(n) != NULL) {
             return true;
         }
         bool inner =
@@ -35,8 +35,15 @@ static bool is_local(struct node *n)
 static void put_local(struct emitter *e, struct node *n)
 {
     n = bare(n);
+    const struct sym *moving = pli_emit_cursor_moving(n);
     if (n->kind == N_INDEX && n->local != NULL && !n->own_index) {
         pli_emit_puts(e, n->local);
+    } else if (moving != NULL && n->kind == N_ARROW) {
+        pli_emit_printf(e, "__pli_q%d->%s", moving->moving, n->mem->name->text);
+    } else if (moving != NULL) {
+        bool is_step;
+        pli_emit_cursor_find(n, &is_step);
+        pli_emit_printf(e, "(*__pli_q%d%s)", moving->moving, is_step ? "++" : "");
     } else if (n->kind == N_INDEX) {
         if (n->local != NULL) {
             pli_emit_puts(e, n->local);
@@ -188,7 +195,11 @@ static void put_member(struct emitter *e, struct node *n)
 {
     pli_emit_puts(e, "pli_upc_member(");
     const struct type *s = n->a->type;
-    if (n->kind == N_ARROW) {
+    const struct sym *moving = pli_emit_cursor_moving(n);
+    if (moving != NULL) {
+        pli_emit_cursor_here(e, moving);
+        s = s->base;
+    } else if (n->kind == N_ARROW) {
         pli_emit_expr(e, n->a);
         s = s->base;
     } else {
@@ -254,7 +265,10 @@ static void put_bits_args(struct emitter *e, struct node *n)
     pli_emit_puts(e, "(");
     put_value_type(e, s);
     pli_emit_puts(e, ", ");
-    if (n->kind == N_ARROW) {
+    const struct sym *moving = pli_emit_cursor_moving(n);
+    if (moving != NULL) {
+        pli_emit_cursor_here(e, moving);
+    } else if (n->kind == N_ARROW) {
         pli_emit_expr(e, n->a);
     } else {
         pli_emit_access_addr(e, n->a);
@@ -276,7 +290,8 @@ static const char *form(const struct node *access, struct node *lvalue)
     if (access->is_strict) {
         return "_STRICT";
     }
-    bool is_volatile = (pli_type_ultimate(lvalue->type)->quals & Q_VOLATILE) != 0;
+    bool is_volatile =
+        access->is_spun || (pli_type_ultimate(lvalue->type)->quals & Q_VOLATILE) != 0;
     return is_volatile && !is_bits(lvalue) ? "_VOLATILE" : "";
 }
 
@@ -300,7 +315,7 @@ static bool open_cursor(struct emitter *e, const char *name, struct node *lvalue
 {
     bool is_step;
     const struct sym *pointer = pli_emit_cursor_find(lvalue, &is_step);
-    if (pointer == NULL) {
+    if (pointer == NULL || pointer->moving > 0) {
         return false;
     }
     pli_emit_printf(e, "PLI_UPC_CURSOR_%s(", name);
@@ -313,11 +328,11 @@ static bool open_cursor(struct emitter *e, const char *name, struct node *lvalue
 
 void pli_emit_access_load(struct emitter *e, struct node *n)
 {
-    if (!n->is_strict && is_local(n->a)) {
+    if (!n->is_strict && !n->is_spun && is_local(n->a)) {
         put_local(e, n->a);
         return;
     }
-    if (open_cursor(e, "GET", n->a)) {
+    if (!n->is_spun && open_cursor(e, "GET", n->a)) {
         pli_emit_puts(e, n->is_ahead ? "PLI_UPC_GET_AHEAD" : "PLI_UPC_GET");
     } else if (is_bits(n->a)) {
         pli_emit_printf(e, "PLI_UPC_GET_BITS%s", form(n, n->a));
@@ -415,7 +430,12 @@ static void put_shared_assign(struct emitter *e, struct node *n)
 void pli_emit_access_assign(struct emitter *e, struct node *n)
 {
     if (n->rewrite) {
-        put_pts_update(e, n, n->b, n->op == P_SUB_EQ, false);
+        const struct node *in = bare(n->a);
+        if (in->kind == N_IDENT && in->sym != NULL && in->sym->moving > 0) {
+            pli_emit_cursor_step(e, in->sym, false);
+        } else {
+            put_pts_update(e, n, n->b, n->op == P_SUB_EQ, false);
+        }
         return;
     }
     if (pli_type_is_shared(n->a->type)) {
@@ -435,7 +455,8 @@ void pli_emit_access_incdec(struct emitter *e, struct node *n)
     bool plus = n->op == P_INC;
     if (n->rewrite) {
         const struct node *in = bare(n->a);
-        if (in->kind == N_IDENT && in->sym != NULL && in->sym->cursor > 0) {
+        if (in->kind == N_IDENT && in->sym != NULL &&
+            (in->sym->cursor > 0 || in->sym->moving > 0)) {
             pli_emit_cursor_step(e, in->sym, post);
         } else {
             put_pts_update(e, n, NULL, !plus, post);

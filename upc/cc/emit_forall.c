@@ -5,6 +5,7 @@
 
 #include "emit.h"
 #include "emit_access.h"
+#include "emit_cursor.h"
 #include "emit_expr.h"
 #include "layout.h"
 #include "lex.h"
@@ -215,7 +216,7 @@ static void map_near(struct emitter *e, const struct forall *f, int id)
         snprintf(name, sizeof name, f->near[i].is_row ? "__pli_copy%d_%d" : "__pli_near%d_%d", id,
                  i);
         declare_symbol(e, s);
-        if (!f->near[i].is_row) {
+        if (!f->near[i].is_row && f->unit > 1) {
             struct type *ptr = pli_type_ptr(e->u, row_of(e, s));
             ptr->quals = Q_CONST;
             pli_emit_puts(e, " ");
@@ -264,6 +265,8 @@ static void set_near(struct emitter *e, struct forall *f, int id, bool with_rows
             !(is_row ? with_rows : with_elems) ? NULL
             : is_row
                 ? pli_unit_arena_printf(&e->u->arena, "(*__pli_row%d_%d)", id, first_near(f, i))
+            : f->unit == 1
+                ? pli_unit_arena_printf(&e->u->arena, "__pli_near%d_%d[__pli_k%d]", id, i, id)
                 : pli_unit_arena_printf(&e->u->arena,
                                         "__pli_near%d_%d[__pli_i%d + __pli_d%d + (%lldL)]", id, i,
                                         id, id, (long long)f->near[i].shift);
@@ -299,6 +302,53 @@ static void near_body(struct emitter *e, struct forall *f, int id, bool with_ele
     }
 }
 
+// A private pointer to where element `i` is, and those that follow in steps of THREADS.
+static void put_strided(struct emitter *e, struct sym *s, const char *name, const char *index,
+                        struct node *node)
+{
+    struct type *ptr = pli_type_ptr(e->u, row_of(e, s));
+    ptr->quals = Q_CONST;
+    pli_emit_puts(e, " ");
+    pli_emit_named(e, ptr, name);
+    pli_emit_printf(e, " = pli_upc_strided(%s, ", s->name->text);
+    e->in_expr++;
+    if (node != NULL) {
+        pli_emit_puts(e, "(long)");
+        pli_emit_expr_arg(e, node);
+    } else {
+        pli_emit_puts(e, index);
+    }
+    e->in_expr--;
+    pli_emit_puts(e, ", sizeof(");
+    pli_emit_type(e, row_of(e, s));
+    pli_emit_puts(e, "));");
+}
+
+// The same by way of the symbol of the array, once it is known to be mapped.
+static void put_named(struct emitter *e, struct sym *s, const char *name, const char *from)
+{
+    struct type *ptr = pli_type_ptr(e->u, row_of(e, s));
+    ptr->quals = Q_CONST;
+    pli_emit_puts(e, " ");
+    pli_emit_named(e, ptr, name);
+    if (has_symbol(s)) {
+        declare_symbol(e, s);
+        pli_emit_printf(e, " = pli_upc_of(__pli_symbol_%s, %s);", s->name->text, from);
+    } else {
+        pli_emit_printf(e, " = %s;", from);
+    }
+}
+
+static void cyclic_iterations(struct emitter *e, struct forall *f, int id, bool with_elems)
+{
+    pli_emit_printf(e,
+                    " for (long __pli_k%d = 0; __pli_k%d < __pli_n%d; __pli_k%d++) {"
+                    " %s = __pli_f%d - __pli_sh%d + __pli_k%d * pli_upc_threads;",
+                    id, id, id, id, f->var->name->text, id, id, id);
+    near_body(e, f, id, with_elems);
+    pli_emit_puts(e, " }");
+}
+
 // Counted by local elements, so that the C compiler knows the trip count and a step of one.
 static void cyclic_loop(struct emitter *e, struct forall *f, int id)
 {
@@ -308,12 +358,37 @@ static void cyclic_loop(struct emitter *e, struct forall *f, int id)
                     " __pli_n%d = __pli_f%d < __pli_hi%d ? (__pli_hi%d - __pli_f%d - 1) /"
                     " pli_upc_threads + 1 : 0;",
                     id, id, id, id, id, id, id, id, id);
-    pli_emit_printf(e,
-                    " for (long __pli_k%d = 0; __pli_k%d < __pli_n%d; __pli_k%d++) {"
-                    " %s = __pli_f%d - __pli_sh%d + __pli_k%d * pli_upc_threads;",
-                    id, id, id, id, f->var->name->text, id, id, id);
-    near_body(e, f, id, false);
-    pli_emit_puts(e, " }");
+    char name[40], from[40];
+    int n_elem = 0;
+    for (int i = 0; i < f->n_near; i++) {
+        if (!f->near[i].is_row) {
+            snprintf(from, sizeof from, "__pli_at%d_%d", id, i);
+            put_strided(e, base_of(f->near[i].node), from,
+                        pli_unit_arena_printf(&e->u->arena, "__pli_f%d - __pli_sh%d + (%lldL)", id,
+                                              id, (long long)f->near[i].shift),
+                        NULL);
+            n_elem++;
+        }
+    }
+    if (n_elem > 0) {
+        pli_emit_puts(e, " if (PLI_UPC_TRUST");
+        for (int i = 0; i < f->n_near; i++) {
+            if (!f->near[i].is_row) {
+                pli_emit_printf(e, " && __pli_at%d_%d != 0", id, i);
+            }
+        }
+        pli_emit_puts(e, ") {");
+        for (int i = 0; i < f->n_near; i++) {
+            if (!f->near[i].is_row) {
+                snprintf(name, sizeof name, "__pli_near%d_%d", id, i);
+                snprintf(from, sizeof from, "__pli_at%d_%d", id, i);
+                put_named(e, base_of(f->near[i].node), name, from);
+            }
+        }
+        cyclic_iterations(e, f, id, true);
+        pli_emit_puts(e, " } else");
+    }
+    cyclic_iterations(e, f, id, false);
 }
 
 static void iterations(struct emitter *e, struct forall *f, int id, const char *from,
@@ -436,7 +511,8 @@ static bool may_change(const struct node *n)
         return false;
     }
     if (n->kind == N_IDENT) {
-        return n->sym != NULL && n->sym->kind == SYM_VAR && is_exposed(n->sym);
+        return n->sym != NULL && n->sym->kind == SYM_VAR && n->sym->type->kind != TY_ARRAY &&
+               is_exposed(n->sym);
     }
     return may_change(n->a) || may_change(n->kind == N_SIZEOF ? NULL : n->b);
 }
@@ -450,7 +526,8 @@ static bool is_safe(struct forall *f)
     int n = 0;
     for (int i = 0; i < f->n_index; i++) {
         const struct sym *s = base_of(f->index[i]);
-        if (s->type->kind != TY_PTR || !is_exposed(s)) {
+        bool is_known = !f->is_stride || !may_change(f->index[i]->b);
+        if (is_known && (s->type->kind != TY_PTR || !is_exposed(s))) {
             f->index[n++] = f->index[i];
         }
     }
@@ -459,26 +536,52 @@ static bool is_safe(struct forall *f)
     return !moves && !f->var->is_addressed && !may_change(f->limit);
 }
 
-// A plain loop with steps of THREADS. If it begins at an element of this thread it goes on so:
-// those elements follow each other in private memory.
+// The first of the elements that has the same index of the same array or pointer.
+static int first_strided(const struct forall *f, int i)
+{
+    int k = 0;
+    while (base_of(f->index[k]) != base_of(f->index[i]) || f->index[k]->b->kind != N_IDENT ||
+           f->index[i]->b->kind != N_IDENT) {
+        if (k == i) {
+            break;
+        }
+        k++;
+    }
+    return k;
+}
+
+// A plain loop with steps of THREADS. Each of its elements goes on in the memory of one thread; if
+// all that is mapped here, through plain pointers.
 static void stride_loop(struct emitter *e, struct forall *f, int id)
 {
-    const char *var = f->var->name->text;
+    char name[40], from[40];
+    bool must_trust = false;
     open_block(e, f);
-    pli_emit_printf(e, " const long __pli_sh%d = ", id);
-    if (f->base != NULL) {
-        put_shift(e, f->base);
-    } else {
-        pli_emit_puts(e, "0");
+    for (int i = 0; i < f->n_index; i++) {
+        if (first_strided(f, i) == i) {
+            snprintf(from, sizeof from, "__pli_at%d_%d", id, i);
+            put_strided(e, base_of(f->index[i]), from, NULL, f->index[i]->b);
+        }
     }
-    pli_emit_printf(e,
-                    "; if ((long)%s >= 0 && (__pli_sh%d + (long)%s) %% pli_upc_threads =="
-                    " pli_upc_mythread",
-                    var, id, var);
-    put_conditions(e, f, id);
-    pli_emit_printf(e, ") { const long __pli_g%d = (__pli_sh%d + (long)%s) / pli_upc_threads;", id,
-                    id, var);
-    map_arrays(e, f, id);
+    pli_emit_puts(e, " if (1");
+    for (int i = 0; i < f->n_index; i++) {
+        if (first_strided(f, i) == i) {
+            pli_emit_printf(e, " && __pli_at%d_%d != 0", id, i);
+            must_trust |=
+                base_of(f->index[i])->type->kind == TY_PTR || f->index[i]->b->kind != N_IDENT;
+        }
+    }
+    pli_emit_puts(e, must_trust ? " && PLI_UPC_TRUST) {" : ") {");
+    for (int i = 0; i < f->n_index; i++) {
+        int k = first_strided(f, i);
+        if (k == i) {
+            snprintf(name, sizeof name, "__pli_part%d_%d", id, i);
+            snprintf(from, sizeof from, "__pli_at%d_%d", id, i);
+            put_named(e, base_of(f->index[i]), name, from);
+        }
+        f->index[i]->local =
+            pli_unit_arena_printf(&e->u->arena, "__pli_part%d_%d[__pli_k%d]", id, k, id);
+    }
     pli_emit_printf(e, " long __pli_k%d = 0; for (; ", id);
     clause(e, f->cond0, f->cond1);
     pli_emit_puts(e, "; ");
@@ -536,6 +639,9 @@ static void put_runs(struct emitter *e, struct forall *f, int id, int loop)
                 id, id, id, i, (long long)block, (long long)pli_layout_elems(n->type).n);
         }
     }
+    char room[40];
+    snprintf(room, sizeof room, "__pli_run%d", id);
+    pli_emit_cursor_rooms(e, f, room);
 }
 
 // "if (" all of it is mapped ") {" with a plain pointer to each
@@ -545,7 +651,9 @@ static void open_runs(struct emitter *e, struct forall *f, int id, const char *c
     for (int i = 0; i < f->n_run; i++) {
         pli_emit_printf(e, " && (pli_upc_near)(__pli_p%d_%d) != 0", id, i);
     }
+    pli_emit_cursor_mapped(e, f);
     pli_emit_printf(e, "%s) {", condition);
+    pli_emit_cursor_begin(e, f);
     for (int i = 0; i < f->n_run; i++) {
         struct node *n = f->runs[i];
         struct sym *s = base_of(n);
@@ -568,13 +676,15 @@ static void open_runs(struct emitter *e, struct forall *f, int id, const char *c
     }
 }
 
-static void close_runs(struct forall *f)
+static void close_runs(struct emitter *e, struct forall *f)
 {
+    pli_emit_cursor_end(e, f);
     for (int i = 0; i < f->n_run; i++) {
         f->runs[i]->local = NULL;
     }
 }
 
+// Left by break before its end, the whole loop is over.
 static void run_piece(struct emitter *e, struct forall *f, int id)
 {
     pli_emit_printf(e, " for (; (long)%s < __pli_to%d; ", f->var->name->text, id);
@@ -583,56 +693,153 @@ static void run_piece(struct emitter *e, struct forall *f, int id)
     body(e, f);
 }
 
+static void end_piece(struct emitter *e, const struct forall *f, int id)
+{
+    pli_emit_printf(e, " if ((long)%s < __pli_to%d) break;", f->var->name->text, id);
+}
+
 // A plain loop that counts by one, through plain pointers: as it is written if all of it stays in
 // the blocks where it begins, piece by piece otherwise. What is far is reached as ever.
 static void run_loop(struct emitter *e, struct forall *f, int id)
 {
-    open_block(e, f);
+    const char *whole = pli_unit_arena_printf(
+        &e->u->arena, " && __pli_run%d == __pli_hi%d - __pli_at%d", id, id, id);
     pli_emit_printf(e, " const long __pli_hi%d = (long)", id);
     e->in_expr++;
     pli_emit_expr_arg(e, f->limit);
     e->in_expr--;
     pli_emit_puts(e, f->limit_op == P_LE ? " + 1;" : ";");
     put_runs(e, f, id, id);
-    open_runs(e, f, id,
-              pli_unit_arena_printf(&e->u->arena, " && __pli_run%d == __pli_hi%d - __pli_at%d", id,
-                                    id, id));
+    open_runs(e, f, id, whole);
     plain_loop(e, f, false);
     body(e, f);
-    close_runs(f);
+    close_runs(e, f);
     int loop = id;
     id = ++e->n_id;
     pli_emit_printf(e, " } else while ((long)%s < __pli_hi%d) {", f->var->name->text, loop);
     put_runs(e, f, id, loop);
-    pli_emit_printf(e, " const long __pli_to%d = __pli_at%d + __pli_run%d;", id, id, id);
-    open_runs(e, f, id, "");
+    pli_emit_printf(e, " const long __pli_to%d = __pli_at%d + (__pli_run%d > 0 ? __pli_run%d : 1);",
+                    id, id, id, id);
+    open_runs(e, f, id, pli_unit_arena_printf(&e->u->arena, " && __pli_run%d > 0", id));
     run_piece(e, f, id);
-    close_runs(f);
+    close_runs(e, f);
+    end_piece(e, f, id);
     pli_emit_puts(e, " } else {");
     run_piece(e, f, id);
-    pli_emit_puts(e, " } } }");
+    end_piece(e, f, id);
+    pli_emit_puts(e, " } }");
+}
+
+// A loop that counts nothing, or whose end a pointer decides ("p < end"): as many iterations at once
+// as its pointers stay in their blocks, through private ones. Otherwise one as ever.
+static void walk_loop(struct emitter *e, struct forall *f, int id)
+{
+    const struct sym *s = f->walker;
+    bool is_told = f->left != NULL && !f->left->is_addressed; // the condition holds so many times
+    bool is_stride = false;
+    for (int i = 0; i < f->n_moving; i++) {
+        is_stride |= f->moving[i].sym == s && f->moving[i].is_stride;
+    }
+    pli_emit_puts(e, " while (");
+    if (s != NULL) {
+        clause(e, f->cond0, f->cond1);
+        pli_emit_printf(e, ") { long __pli_n%d = pli_upc_walk(%s, ", id, s->name->text);
+        e->in_expr++;
+        pli_emit_expr_arg(e, f->limit);
+        e->in_expr--;
+        pli_emit_printf(e, ", '%c', %d, %lldL, sizeof(",
+                        f->limit_op == P_NE   ? '!'
+                        : f->limit_op == P_LE ? 'l'
+                                              : '<',
+                        is_stride, (long long)pli_type_block(s->type->base));
+        pli_emit_type(e, pli_type_ultimate(s->type->base));
+        pli_emit_puts(e, "));");
+    } else {
+        pli_emit_printf(e, "1) { long __pli_n%d = ", id);
+        if (is_told) {
+            pli_emit_printf(e, "(long)%s - %d;", f->left->name->text, f->left_less);
+        } else {
+            pli_emit_puts(e, "1L << 40;");
+        }
+    }
+    pli_emit_cursor_rooms(e, f, pli_unit_arena_printf(&e->u->arena, "__pli_n%d", id));
+    pli_emit_printf(e, " if (PLI_UPC_TRUST && __pli_n%d > 0", id);
+    pli_emit_cursor_mapped(e, f);
+    pli_emit_puts(e, ") {");
+    pli_emit_cursor_begin(e, f);
+    if (s != NULL) {
+        pli_emit_printf(e,
+                        " __auto_type const __pli_end%d = __pli_q%d + __pli_n%d;"
+                        " for (; __pli_q%d != __pli_end%d; ",
+                        id, s->moving, id, s->moving, id);
+        clause(e, f->step0, f->step1);
+    } else {
+        pli_emit_printf(e, " for (; __pli_n%d > 0 && (%s", id, is_told ? "(void)(" : "");
+        clause(e, f->cond0, f->cond1);
+        pli_emit_puts(e, is_told ? "), 1); " : f->cond1 > f->cond0 ? "); " : "1); ");
+        clause(e, f->step0, f->step1);
+        pli_emit_printf(e, "%s __pli_n%d--", f->step1 > f->step0 ? "," : "", id);
+    }
+    pli_emit_puts(e, ")");
+    body(e, f);
+    if (s != NULL) {
+        pli_emit_printf(e, " const int __pli_left%d = __pli_q%d != __pli_end%d;", id, s->moving,
+                        id);
+    } else {
+        pli_emit_printf(e, " const int __pli_left%d = __pli_n%d > 0;", id, id);
+    }
+    pli_emit_cursor_end(e, f);
+    pli_emit_printf(e, " if (__pli_left%d) break; } else { int __pli_one%d = 1; for (; __pli_one%d",
+                    id, id, id);
+    if (s == NULL && f->cond1 > f->cond0) {
+        pli_emit_puts(e, " && (");
+        clause(e, f->cond0, f->cond1);
+        pli_emit_puts(e, ")");
+    }
+    pli_emit_puts(e, "; ");
+    clause(e, f->step0, f->step1);
+    pli_emit_printf(e, "%s __pli_one%d = 0)", f->step1 > f->step0 ? "," : "", id);
+    body(e, f);
+    pli_emit_printf(e, " if (__pli_one%d) break; } }", id);
+}
+
+static void as_written(struct emitter *e, const struct forall *f, bool with_init)
+{
+    plain_loop(e, f, with_init);
+    body(e, f);
+}
+
+// A loop that is no upc_forall and has elements or pointers that follow each other.
+static void moving_loop(struct emitter *e, struct forall *f, int id)
+{
+    keep_runs(f);
+    bool is_steady =
+        !f->is_opaque || (!may_change(f->limit) && !(f->is_run && f->var->is_addressed));
+    bool is_walked = f->walker == NULL || !f->walker->is_addressed;
+    open_block(e, f);
+    pli_emit_cursor_keep(e, f);
+    if (f->is_run && is_steady && f->n_run + f->n_moving > 0) {
+        run_loop(e, f, id);
+    } else if (!f->is_run && is_walked && (f->walker == NULL || is_steady) && f->n_moving > 0) {
+        walk_loop(e, f, id);
+    } else {
+        as_written(e, f, false);
+    }
+    pli_emit_cursor_release(f);
+    pli_emit_puts(e, " }");
 }
 
 void pli_emit_forall(struct emitter *e, struct forall *f)
 {
     int id = ++e->n_id;
-    if (f->is_run) {
-        keep_runs(f);
-        bool is_steady = !f->is_opaque || (!f->var->is_addressed && !may_change(f->limit));
-        if (f->n_run > 0 && is_steady) {
-            run_loop(e, f, id);
-        } else {
-            plain_loop(e, f, true);
-            body(e, f);
-        }
+    if (f->is_run || f->n_moving > 0) {
+        moving_loop(e, f, id);
     } else if (f->is_stride && is_safe(f) && f->n_index > 0) {
         stride_loop(e, f, id);
     } else if (f->is_stride) {
-        plain_loop(e, f, true);
-        body(e, f);
+        as_written(e, f, true);
     } else if (f->kind == AFF_NONE) {
-        plain_loop(e, f, true);
-        body(e, f);
+        as_written(e, f, true);
     } else if (f->var != NULL && !f->is_nested && is_safe(f)) {
         local_loop(e, f, id);
     } else {

@@ -19,6 +19,12 @@ struct attrs {
     int64_t align;
 };
 
+struct cursor_step {
+    struct sym *sym;
+    size_t tok;     // where its name stands
+    bool is_stride; // by THREADS, not by one
+};
+
 struct parser {
     struct unit *u;
     size_t at;
@@ -42,7 +48,7 @@ struct parser {
     size_t n_load, cap_load;
     struct edit **aheads; // all EDIT_AHEAD so far
     size_t n_ahead, cap_ahead;
-    struct sym **cursors; // pointers-to-shared of all p++ so far
+    struct cursor_step *steps; // all p++ and p += THREADS of pointers-to-shared so far
     size_t n_cursor, cap_cursor;
     int n_for;             // enclosing "for" statements
     int n_stride;          // enclosing loops with steps of THREADS, outside of any upc_forall

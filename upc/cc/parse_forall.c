@@ -5,6 +5,7 @@
 #include "constant.h"
 #include "layout.h"
 #include "parse.h"
+#include "parse_cursor.h"
 #include "parse_decl.h"
 #include "parse_expr.h"
 #include "parse_stmt.h"
@@ -152,12 +153,30 @@ static bool is_step_by_one(const struct node *n, const struct sym *var)
            pli_constant_eval(n->b, &v) && v == 1;
 }
 
+// Steps by one, beside which other variables may change as they like.
+static bool has_step_by_one(struct parser *p, const struct node *n, const struct sym *var)
+{
+    if (n == NULL || bare(n)->kind != N_COMMA) {
+        return is_step_by_one(n, var);
+    }
+    n = bare(n);
+    const struct node *last = bare(n->b), *first = bare(n->a);
+    const struct node *other = is_step_by_one(last, var) ? first : last;
+    for (size_t i = other->t0; i < other->t1; i++) {
+        if (p->u->toks[i].name == var->name) {
+            return false;
+        }
+    }
+    return has_step_by_one(p, other == first ? last : first, var);
+}
+
 struct header {
     struct node *cond, *step;
 };
 
 // Is it "for (...; i < limit; i++)" with a counter, and a limit that may stay? Returns the counter.
-static struct sym *find_counter(struct forall *f, const struct header *h)
+// p: the step is written as it is, so it may do more.
+static struct sym *find_counter(struct parser *p, struct forall *f, const struct header *h)
 {
     const struct node *c = h->cond == NULL ? NULL : bare(h->cond);
     if (c == NULL || c->kind != N_BINARY || (c->op != '<' && c->op != P_LE)) {
@@ -168,7 +187,8 @@ static struct sym *find_counter(struct forall *f, const struct header *h)
     bool same_sign = var != NULL && pli_type_is_integer(c->b->type) &&
                      (!pli_type_is_unsigned(c->b->type) || pli_type_rank(c->b->type) < 3 ||
                       pli_type_is_unsigned(var->type));
-    if (!same_sign || !is_step_by_one(h->step, var) || !is_steady(c->b)) {
+    if (!same_sign || !is_steady(c->b) ||
+        !(p != NULL ? has_step_by_one(p, h->step, var) : is_step_by_one(h->step, var))) {
         return NULL;
     }
     f->limit = c->b;
@@ -179,7 +199,7 @@ static struct sym *find_counter(struct forall *f, const struct header *h)
 // Is the affinity that of a[i], or of i, with such a counter?
 static void find_pattern(struct forall *f, const struct header *h)
 {
-    struct sym *var = f->aff == NULL ? NULL : find_counter(f, h);
+    struct sym *var = f->aff == NULL ? NULL : find_counter(NULL, f, h);
     if (var == NULL) {
         return;
     }
@@ -246,7 +266,7 @@ static void collect_near(struct parser *p, struct forall *f, struct node *n, boo
     }
     bool is_row = pli_layout_elems(base->type->base).n > 1;
     struct size bytes = pli_layout_size(base->type->base);
-    if (is_row ? !has_loop(p, f) : unit_of(base) != f->unit || f->unit == 1) {
+    if (is_row ? !has_loop(p, f) : unit_of(base) != f->unit) {
         return;
     }
     f->near[f->n_near].node = n;
@@ -354,7 +374,7 @@ static void parse_init(struct parser *p, struct forall *f)
     if (pli_parse_decl_starts(p)) {
         f->init_is_decl = true;
         pli_parse_decl_block(p);
-        f->init1 = p->at - 1;
+        f->init1 = p->at; // with its ";"
     } else {
         clause(p, &f->init0, &f->init1, ';', "';'");
     }
@@ -391,6 +411,16 @@ static bool has_effect(const struct node *n)
            has_effect(n->c);
 }
 
+void pli_parse_forall_spin(struct parser *p, size_t body0, size_t first, const struct node *cond)
+{
+    const struct token *t = &p->u->toks[body0];
+    if ((t->op == ';' || (t->op == '{' && t[1].op == '}')) && !has_effect(cond)) {
+        for (size_t i = first; i < p->n_load; i++) {
+            p->loads[i]->is_spun = true;
+        }
+    }
+}
+
 // A counter that cannot come back to where it was.
 static struct sym *wide_counter(const struct node *n)
 {
@@ -412,26 +442,6 @@ static bool is_step_by_threads(struct parser *p, const struct node *n)
     return by->kind == N_THREADS || (fixed > 0 && pli_constant_eval(by, &v) && v == fixed);
 }
 
-// Elements a[i] of arrays that are spread one by one.
-static void collect_stride(struct parser *p, struct forall *f, size_t from)
-{
-    int max = (int)(sizeof f->index / sizeof f->index[0]);
-    for (size_t i = from; i < p->n_seen && f->n_index < max; i++) {
-        struct node *n = p->seen_index[i];
-        struct sym *base = base_of(n->a);
-        bool moves = base != NULL && base->type->kind == TY_PTR && base->mod_at >= f->body0;
-        if (base == NULL || base->tok >= f->body0 || moves || !is_var(n->b, f->var) ||
-            unit_of(base) != 1) {
-            continue;
-        }
-        n->own_index = false;
-        f->index[f->n_index++] = n;
-        if (f->base == NULL && base->type->kind == TY_PTR) {
-            f->base = base;
-        }
-    }
-}
-
 // Can it be computed before the loop as well as in it: are its variables those of before, does it
 // not trap, and is it the same all the time?
 static bool is_settled(const struct node *n, const struct forall *f)
@@ -441,7 +451,7 @@ static bool is_settled(const struct node *n, const struct forall *f)
     if (pli_constant_eval(n, &v) || n->kind == N_THREADS || n->kind == N_MYTHREAD) {
         return true;
     }
-    if (!is_steady(n) || is_written(n, f->body0)) {
+    if (!is_steady(n) || is_written(n, f->cond0)) {
         return false;
     }
     switch (n->kind) {
@@ -468,6 +478,23 @@ static bool is_moving(const struct node *n, const struct forall *f)
     }
     return (is_moving(n->a, f) && is_settled(n->b, f)) ||
            (n->op == '+' && is_settled(n->a, f) && is_moving(n->b, f));
+}
+
+// Elements a[i] and a[i - n] of arrays that are spread one by one.
+static void collect_stride(struct parser *p, struct forall *f, size_t from)
+{
+    int max = (int)(sizeof f->index / sizeof f->index[0]);
+    for (size_t i = from; i < p->n_seen && f->n_index < max; i++) {
+        struct node *n = p->seen_index[i];
+        struct sym *base = base_of(n->a);
+        bool moves = base != NULL && base->type->kind == TY_PTR && base->mod_at >= f->cond0;
+        if (base == NULL || base->tok >= f->body0 || moves || unit_of(base) != 1 ||
+            !is_moving(n->b, f)) {
+            continue;
+        }
+        n->own_index = false;
+        f->index[f->n_index++] = n;
+    }
 }
 
 static bool mentions(const struct node *n, const struct sym *var)
@@ -498,26 +525,34 @@ static bool is_run(const struct node *n, const struct forall *f)
     struct sym *s = in->kind == N_IDENT ? in->sym : NULL;
     return s != NULL && s->kind == SYM_VAR && s->tok < f->body0 &&
            (s->type->kind == TY_ARRAY ||
-            (pli_type_is_pts(s->type) && s->mod_at < f->body0 && row.n == 1 &&
+            (pli_type_is_pts(s->type) && s->mod_at < f->cond0 && row.n == 1 &&
              (s->type->quals & (Q_SHARED | Q_VOLATILE | Q_ATOMIC)) == 0));
 }
 
-// The loop is written three times: not a long one, nor one that goes round a few times only.
-static void collect_runs(struct parser *p, struct forall *f, size_t from)
+// Can the loop be written several times? Not a long one.
+static bool is_repeatable(struct parser *p, const struct forall *f)
 {
-    enum { LONGEST = 400, SHORT = 8 }; // tokens, iterations
-    static const int spoil[] = { KW_BREAK, KW_GOTO, KW_FORALL, KW_ASM };
-    int64_t v;
-    int max = (int)(sizeof f->index / sizeof f->index[0]);
-    if (f->body1 - f->body0 > LONGEST || is_written(f->limit, f->body0) ||
-        (pli_constant_eval(f->limit, &v) && v <= SHORT)) {
-        return;
-    }
+    enum { LONGEST = 400 }; // tokens
+    static const int spoil[] = { KW_GOTO, KW_FORALL, KW_ASM };
     for (size_t i = 0; i < sizeof spoil / sizeof spoil[0]; i++) {
         if (has_word(p, f, spoil[i])) {
-            return;
+            return false;
         }
     }
+    return f->body1 - f->body0 <= LONGEST;
+}
+
+// Is the number of iterations known when it begins, and not that of a few?
+static bool is_long(const struct forall *f)
+{
+    enum { SHORT = 8 };
+    int64_t v;
+    return !is_written(f->limit, f->cond0) && !(pli_constant_eval(f->limit, &v) && v <= SHORT);
+}
+
+static void collect_runs(struct parser *p, struct forall *f, size_t from)
+{
+    int max = (int)(sizeof f->index / sizeof f->index[0]);
     for (size_t i = from; i < p->n_run && f->n_index < max; i++) {
         if (is_run(p->run_index[i], f)) {
             f->index[f->n_index++] = p->run_index[i];
@@ -525,17 +560,141 @@ static void collect_runs(struct parser *p, struct forall *f, size_t from)
     }
 }
 
-// What a loop body had to say so far.
+// A pointer-to-shared that is the same in all iterations: end, a + n, &a[n]
+static bool is_settled_pointer(const struct node *n, const struct forall *f)
+{
+    n = bare(n);
+    switch (n->kind) {
+    case N_IDENT:
+        return n->sym != NULL && n->sym->kind == SYM_VAR && n->sym->tok < f->cond0 &&
+               n->sym->mod_at < f->cond0 &&
+               (n->sym->type->quals & (Q_SHARED | Q_VOLATILE | Q_ATOMIC)) == 0;
+    case N_DECAY:
+        return bare(n->a)->kind == N_IDENT;
+    case N_CONV:
+        return is_settled_pointer(n->a, f);
+    case N_BINARY:
+        return (pli_type_is_pts(n->a->type) && is_settled_pointer(n->a, f) &&
+                is_settled(n->b, f)) ||
+               (pli_type_is_pts(n->b->type) && is_settled(n->a, f) && is_settled_pointer(n->b, f));
+    case N_ADDR:
+        n = bare(n->a);
+        return n->kind == N_INDEX && is_settled(n->b, f) &&
+               (bare(n->a)->type->kind == TY_ARRAY ? bare(n->a)->kind == N_IDENT
+                                                   : is_settled_pointer(n->a, f));
+    default:
+        return false;
+    }
+}
+
+static int reversed(int op)
+{
+    return op == '>' ? '<' : op == P_GE ? P_LE : op == '<' ? '>' : op == P_LE ? P_GE : op;
+}
+
+// "p < end": does one of the pointers that move decide when the loop ends?
+static void find_walker(struct parser *p, struct forall *f)
+{
+    const struct node *c = f->cond == NULL ? NULL : bare(f->cond);
+    if (c == NULL || c->kind != N_BINARY || !c->rewrite) {
+        return;
+    }
+    for (int i = 0; i < 2 * f->n_moving && f->walker == NULL; i++) {
+        struct sym *s = f->moving[i / 2].sym;
+        struct node *own = i % 2 ? c->b : c->a, *other = i % 2 ? c->a : c->b;
+        int op = i % 2 ? reversed(c->op) : c->op;
+        bool is_safe = !f->moving[i / 2].is_in_body ||
+                       (!has_word(p, f, KW_BREAK) && !f->moving[i / 2].is_late);
+        if (is_safe && is_var(own, s) && is_settled_pointer(other, f) &&
+            (op == '<' || op == P_LE || op == P_NE)) {
+            f->walker = s;
+            f->limit = other;
+            f->limit_op = op;
+        }
+    }
+}
+
+// n-- or --n; NULL: neither
+static struct sym *counted_down(const struct node *n)
+{
+    n = bare(n);
+    bool is_step = n->kind == N_PREFIX || n->kind == N_POSTFIX;
+    return is_step && n->op == P_DEC ? counter(n->a) : NULL;
+}
+
+// "n-- > 0", "--n", "n > 0" with the step n--: does n say how many iterations are to come?
+static void find_left(struct parser *p, struct forall *f, const struct node *step)
+{
+    int64_t v;
+    const struct node *c = f->cond == NULL ? NULL : bare(f->cond);
+    if (c == NULL) {
+        return;
+    }
+    int op = c->kind == N_BINARY ? c->op : P_NE;
+    bool is_test = op == '>' || op == P_NE || op == P_GE;
+    if (c->kind == N_BINARY && (!is_test || !pli_constant_eval(c->b, &v) || v != 0)) {
+        return;
+    }
+    const struct node *number = bare(c->kind == N_BINARY ? c->a : c);
+    struct sym *var = counted_down(number);
+    bool is_before = var != NULL && number->kind == N_PREFIX; // --n >= 0 is like n-- > 0
+    int n_want = 1, n_seen = 0;
+    if (var == NULL) {
+        var = counter(number);
+        n_want = 2;
+        if (var == NULL || op == P_GE || step == NULL || counted_down(step) != var) {
+            return;
+        }
+    } else if (op == P_GE && !is_before) {
+        return;
+    }
+    for (size_t i = f->cond0; i < f->body0; i++) {
+        n_seen += p->u->toks[i].name == var->name;
+    }
+    if (n_seen == n_want && var->mod_at < f->body0) {
+        f->left = var;
+        f->left_less = is_before && op != P_GE;
+    }
+}
+
+// Pointers that move with the loop. They must not occur in the condition but for the comparison.
+static void collect_moving(struct parser *p, struct forall *f, size_t first,
+                           const struct node *step)
+{
+    pli_parse_cursor_moving(p, f, first);
+    if (!f->is_run) {
+        find_walker(p, f);
+        find_left(p, f, step);
+    }
+    int n = 0;
+    for (int i = 0; i < f->n_moving; i++) {
+        bool is_in_cond = false;
+        for (size_t t = f->cond0; t < f->cond1; t++) {
+            is_in_cond |= p->u->toks[t].name == f->moving[i].sym->name;
+        }
+        if (!is_in_cond || f->moving[i].sym == f->walker) {
+            f->moving[n++] = f->moving[i];
+        }
+    }
+    f->n_moving = n;
+}
+
+// What had been seen before the condition of a loop, elements before its body.
 struct before {
     int labels, statics, opaque, strides;
-    size_t seen, run;
+    size_t seen, run, step;
 };
 
-static struct before enter(struct parser *p, struct forall *f, bool is_stride)
+static struct before before(const struct parser *p)
 {
-    struct before b = {
-        p->n_label, p->n_static, p->n_opaque, p->n_local_stride, p->n_seen, p->n_run
-    };
+    return (struct before){ p->n_label, p->n_static, p->n_opaque, p->n_local_stride,
+                            p->n_seen,  p->n_run,    p->n_cursor };
+}
+
+static void enter(struct parser *p, struct forall *f, struct before *b, bool is_stride)
+{
+    b->seen = p->n_seen;
+    b->run = p->n_run;
     p->n_for++;
     p->n_stride += is_stride;
     p->n_loop++;
@@ -545,24 +704,31 @@ static struct before enter(struct parser *p, struct forall *f, bool is_stride)
     p->n_loop--;
     p->n_stride -= is_stride;
     p->n_for--;
-    f->is_opaque = p->n_opaque != b.opaque;
-    return b;
+    f->is_opaque = p->n_opaque != b->opaque;
 }
 
-static void leave(struct parser *p, struct forall *f, const struct before *b, bool is_counted)
+// is_counted: f->var is the counter, and nothing but the step changes it.
+static void leave(struct parser *p, struct forall *f, const struct before *b,
+                  const struct header *h, bool is_counted, bool is_kept)
 {
     enum { BRIEF = 16 }; // iterations that the C compiler may unroll
     int64_t v;
     bool is_once =
         p->n_label != b->labels || p->n_static != b->statics || p->n_local_stride != b->strides;
-    is_counted = is_counted && !is_once;
-    if (is_counted && f->is_run) {
-        collect_runs(p, f, b->run);
-    } else if (is_counted && !has_word(p, f, KW_FORALL)) {
+    p->is_brief = f->limit != NULL && pli_constant_eval(f->limit, &v) && v <= BRIEF;
+    is_counted = is_counted && !is_once && !is_kept;
+    if (is_counted && f->is_stride && !has_word(p, f, KW_FORALL)) {
         collect_stride(p, f, b->seen);
     }
-    p->is_brief = f->limit != NULL && pli_constant_eval(f->limit, &v) && v <= BRIEF;
-    p->n_local_stride += f->n_index > 0;
+    bool may_repeat = !is_once && !is_kept && f->n_index == 0 && is_repeatable(p, f);
+    f->is_run = f->is_run && is_counted && may_repeat && is_long(f);
+    if (f->is_run) {
+        collect_runs(p, f, b->run);
+    }
+    if (may_repeat && !p->is_brief) {
+        collect_moving(p, f, b->step, f->step1 > f->step0 ? h->step : NULL);
+    }
+    p->n_local_stride += f->n_index > 0 || f->n_moving > 0;
     p->n_run = p->n_for == 0 ? 0 : p->n_run;
     if (p->n_stride == 0 && p->forall == NULL) {
         p->n_seen = 0;
@@ -576,7 +742,7 @@ static void classify(struct parser *p, struct forall *f, const struct header *h)
         f->var = counter(bare(h->step)->a);
         f->is_stride = true;
     } else {
-        f->var = find_counter(f, h);
+        f->var = find_counter(p, f, h);
         f->is_run = f->var != NULL;
     }
 }
@@ -590,13 +756,19 @@ void pli_parse_forall_for(struct parser *p)
     pli_scope_push(p);
     f->unit = 1;
     parse_init(p, f);
+    struct before b = before(p);
+    size_t load = p->n_load;
     struct header h = { .cond = clause(p, &f->cond0, &f->cond1, ';', "';'") };
     h.step = clause(p, &f->step0, &f->step1, ')', "')'");
+    f->cond = h.cond;
     classify(p, f, &h);
-    struct before b = enter(p, f, f->is_stride);
-    leave(p, f, &b, f->var != NULL && f->var->mod_at < f->body0 && !pli_parse_is_kept(p, t0));
+    enter(p, f, &b, f->is_stride);
+    if (h.step == NULL) {
+        pli_parse_forall_spin(p, f->body0, load, h.cond);
+    }
+    leave(p, f, &b, &h, f->var != NULL && f->var->mod_at < f->body0, pli_parse_is_kept(p, t0));
     pli_scope_pop(p);
-    if (f->n_index > 0) {
+    if (f->n_index > 0 || f->n_moving > 0) {
         pli_parse_edit(p, EDIT_FORALL, t0, p->at)->forall = f;
     }
 }
@@ -608,24 +780,32 @@ void pli_parse_forall_while(struct parser *p)
     size_t t0 = p->at++;
     struct forall *f = pli_unit_arena_alloc(&p->u->arena, sizeof *f);
     struct header h = { 0 };
+    struct before b = before(p);
+    size_t load = p->n_load;
     pli_parse_expect(p, '(', "'('");
     f->unit = 1;
     h.cond = clause(p, &f->cond0, &f->cond1, ')', "')'");
+    f->cond = h.cond;
     f->init0 = f->init1 = f->cond0;
-    struct before b = enter(p, f, p->forall == NULL);
-    bool is_block = p->u->toks[f->body0].op == '{' && p->tail != NULL;
-    if (is_block) {
-        f->is_while = true;
+    enter(p, f, &b, p->forall == NULL);
+    pli_parse_forall_spin(p, f->body0, load, h.cond);
+    bool is_counted = false;
+    if (p->u->toks[f->body0].op == '{' && p->tail != NULL) {
         h.step = p->tail;
         f->step0 = f->body1 = p->tail_at;
         f->step1 = p->at - 2; // without ";" and "}"
         classify(p, f, &h);
+        is_counted = f->var != NULL && f->var->tok < f->body0 && f->var->mod_at >= f->step0 &&
+                     f->var->mod_prev < f->body0 && !has_word(p, f, KW_CONTINUE);
     }
-    leave(p, f, &b,
-          f->var != NULL && f->var->tok < f->body0 && f->var->mod_at >= f->step0 &&
-              f->var->mod_prev < f->body0 && !has_word(p, f, KW_CONTINUE) &&
-              !pli_parse_is_kept(p, t0));
-    if (f->n_index > 0) {
+    f->is_while = is_counted;
+    if (!is_counted) { // the step is where it stands
+        f->step0 = f->step1 = f->cond0;
+        f->body1 = p->at;
+        f->limit = NULL;
+    }
+    leave(p, f, &b, &h, is_counted, pli_parse_is_kept(p, t0));
+    if (f->n_index > 0 || f->n_moving > 0) {
         pli_parse_edit(p, EDIT_FORALL, t0, p->at)->forall = f;
     }
 }

@@ -23,11 +23,12 @@ static struct node *value(struct parser *p)
     return n;
 }
 
-static void condition(struct parser *p)
+static struct node *condition(struct parser *p)
 {
     pli_parse_expect(p, '(', "'('");
-    value(p);
+    struct node *n = value(p);
     pli_parse_expect(p, ')', "')'");
+    return n;
 }
 
 // A shared lvalue as a whole statement is still read: "x;"
@@ -61,10 +62,11 @@ static void if_stmt(struct parser *p)
 
 static void do_stmt(struct parser *p)
 {
-    p->at++;
+    size_t body0 = ++p->at;
     loop_body(p);
+    size_t first = p->n_load;
     pli_parse_expect(p, KW_WHILE, "'while'");
-    condition(p);
+    pli_parse_forall_spin(p, body0, first, condition(p));
     pli_parse_expect(p, ';', "';'");
     p->is_brief = false;
 }

@@ -8,6 +8,9 @@
 #include "sema_conv.h"
 #include "type_print.h"
 
+#include <stdio.h>
+#include <string.h>
+
 struct node *pli_sema_node(struct parser *p, enum node_kind kind, size_t t0)
 {
     struct node *n = pli_unit_arena_alloc(&p->u->arena, sizeof *n);
@@ -158,6 +161,9 @@ struct node *pli_sema_member(struct parser *p, struct node *a, struct name *name
     n->tok = tok;
     n->a = arrow ? pli_sema_rvalue(p, a) : a;
     pli_sema_inherit(n, n->a);
+    if (arrow) {
+        pli_parse_cursor_note(p, a, USE_MEMBER);
+    }
     struct type *t = a->type;
     if (arrow && (t->kind == TY_PTR || t->kind == TY_ARRAY)) {
         t = t->base;
@@ -192,14 +198,68 @@ struct node *pli_sema_member(struct parser *p, struct node *a, struct name *name
     return n;
 }
 
+// Does the word occur in the list, which has a blank on both sides of each?
+static bool is_listed(const char *list, const char *word, size_t len)
+{
+    for (const char *s = strstr(list, word); s != NULL; s = strstr(s + 1, word)) {
+        if (s[-1] == ' ' && s[len] == ' ') {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Functions of <math.h>, <complex.h> and <stdlib.h>, and built-in ones, that do nothing but compute
+// their result: a call is like an operator.
+static bool is_pure(const struct unit *u, const struct node *callee)
+{
+    static const char numbers[] =
+        " acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 log "
+        "log10"
+        " log1p log2 logb ilogb cbrt fabs hypot pow sqrt erf erfc tgamma ceil floor nearbyint rint"
+        " lrint llrint round lround llround trunc fmod remainder copysign fdim fmax fmin fma scalbn"
+        " scalbln ldexp nextafter cabs creal cimag carg conj cproj cexp clog cpow csqrt csin ccos"
+        " ctan abs labs llabs isnan isinf finite ";
+    static const char builtin[] = " expect clz clzl clzll ctz ctzl ctzll ffs ffsl ffsll popcount"
+                                  " popcountl popcountll parity bswap16 bswap32 bswap64 signbit"
+                                  " isfinite isnormal isgreater isless isinf_sign huge_val inf nan"
+                                  " constant_p complex ";
+    char word[32];
+    while (callee->kind == N_PAREN || callee->kind == N_RVALUE) {
+        callee = callee->a;
+    }
+    const struct token *t = &u->toks[callee->tok];
+    const struct sym *s = callee->sym;
+    if (callee->t1 != callee->t0 + 1 || t->name == NULL || (s != NULL && s->kind != SYM_FUNC)) {
+        return false;
+    }
+    bool is_builtin = strncmp(t->name->text, "__builtin_", 10) == 0;
+    bool is_system = s != NULL && u->toks[s->tok].src->is_system;
+    int len = snprintf(word, sizeof word, "%s", t->name->text + (is_builtin ? 10 : 0));
+    if (len >= (int)sizeof word || !(is_builtin || is_system)) {
+        return false;
+    }
+    if (is_builtin && is_listed(builtin, word, (size_t)len)) {
+        return true;
+    }
+    bool is_known = is_listed(numbers, word, (size_t)len);
+    if (!is_known && len > 1 && (word[len - 1] == 'f' || word[len - 1] == 'l')) {
+        word[--len] = '\0'; // of float and long double
+        is_known = is_listed(numbers, word, (size_t)len);
+    }
+    return is_known;
+}
+
 struct node *pli_sema_call(struct parser *p, struct node *f, struct node *args, size_t tok)
 {
     struct node *n = pli_sema_node(p, N_CALL, f->t0);
     n->tok = tok;
     n->a = pli_sema_rvalue(p, f);
     n->dyn = true;
-    p->n_opaque++;
-    p->n_sync++;
+    if (!is_pure(p->u, n->a)) {
+        p->n_opaque++;
+        p->n_sync++;
+    }
     pli_sema_inherit(n, n->a);
     struct type *ft = n->a->type;
     ft = ft->kind == TY_PTR ? ft->base : ft;
@@ -317,7 +377,7 @@ struct node *pli_sema_incdec(struct parser *p, struct node *a, int op, bool pref
         check_arith(p, a->type, tok);
         n->upc = n->rewrite = true;
         if (op == P_INC) {
-            pli_parse_cursor_note(p, a, true);
+            pli_parse_cursor_note(p, a, USE_STEP);
         }
     }
     if ((a->type->quals & Q_SHARED) != 0) {
@@ -376,7 +436,7 @@ struct node *pli_sema_deref(struct parser *p, struct node *a, size_t tok)
     n->type = t->kind == TY_PTR ? t->base : pli_type_basic(p->u, TY_UNKNOWN);
     if (pli_type_is_pts(t)) {
         n->upc = true;
-        pli_parse_cursor_note(p, a, false);
+        pli_parse_cursor_note(p, a, USE_DEREF);
         if (pli_type_is_generic(t)) {
             pli_diag_error(p->u, tok, "dereferencing a 'shared void *' pointer");
         }

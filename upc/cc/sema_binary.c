@@ -5,6 +5,7 @@
 #include "constant.h"
 #include "layout.h"
 #include "parse.h"
+#include "parse_cursor.h"
 #include "sema.h"
 #include "sema_conv.h"
 #include "type_print.h"
@@ -225,6 +226,17 @@ static int plain_op(int op)
     }
 }
 
+// p += THREADS
+static bool is_stride(struct parser *p, const struct node *by)
+{
+    int64_t v;
+    int fixed = p->u->opt.static_threads;
+    while (by->kind == N_PAREN || by->kind == N_RVALUE) {
+        by = by->a;
+    }
+    return by->kind == N_THREADS || (fixed > 0 && pli_constant_eval(by, &v) && v == fixed);
+}
+
 struct node *pli_sema_binary_assign(struct parser *p, int op, struct node *a, struct node *b,
                                     size_t tok)
 {
@@ -257,6 +269,9 @@ struct node *pli_sema_binary_assign(struct parser *p, int op, struct node *a, st
         n->b = pli_sema_rvalue(p, b);
         if (pli_type_is_pts(a->type)) {
             n->upc = n->rewrite = true;
+            if (op == P_ADD_EQ && is_stride(p, n->b)) {
+                pli_parse_cursor_note(p, a, USE_STRIDE);
+            }
             struct node probe = *n;
             probe.op = plain_op(op);
             probe.a = pli_sema_rvalue(p, a);

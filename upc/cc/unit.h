@@ -49,6 +49,7 @@ struct token {
     struct name *name;
     bool space_before;
     bool starts_external;   // an external declaration begins here
+    bool is_moving;         // p in *p, p->m, p++ and p += THREADS: a loop may do without p itself
     bool is_cursor;         // p in *p and p++, which a cursor has its own code for [parse_cursor.h]
     const char *pragma;     // #pragma lines that stand before this token, each with its newline
     const char *upc_pragma; // the last word of "#pragma upc word" here, or NULL

@@ -163,6 +163,17 @@ shared struct t {int a;} s; int main(void){ return s->a; } // error@55: invalid 
 //--- beginner_78
 int x = main; // error@9: 'main' undeclared
 int main(void){ return 0; }
+//--- wrong_value_in_loop
+shared [16] int a[16 * THREADS], c[16 * THREADS];
+shared int d[THREADS];
+int main(void)
+{
+    for (int i = 0; i < 16; i++) a[i] = "x"; // warning@39: assignment to
+    upc_forall (int i = 0; i < THREADS; i++; &d[i]) d[i] = "y"; // warning@58: assignment to
+    shared [16] int *p = c;
+    while (p < c + 16) *p++ = "z"; // warning@29: assignment to
+    return 0;
+}
 //--- asm_label_ok
 shared int x;
 struct s { int x; };

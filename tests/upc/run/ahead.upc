@@ -204,3 +204,23 @@ int main(void)
     CHECK(n == 4999);
     return t_done();
 }
+//--- through_math threads=2,3
+#include "t.h"
+#include <math.h>
+enum { N = 600 };
+shared [N] double a[N * THREADS];
+static double own(double x) { upc_fence; return x; }
+int main(void)
+{
+    int at = (MYTHREAD + 1) % THREADS * N;
+    for (int v = 0; v < 5; v++) {
+        for (int i = 0; i < N; i++) a[N * MYTHREAD + i] = v + i;
+        upc_barrier;
+        double sum = 0, none = 0;
+        for (int i = 0; i < N; i++) sum += sqrt(a[at + i] * a[at + i]) + fabs(a[at + i]) - fmax(a[at + i], -1.0);
+        for (int i = 0; i < N; i++) none += own(a[at + i]);
+        CHECK(fabs(sum - none) < 1e-6 && none == (double)v * N + N * (N - 1) / 2);
+        upc_barrier;
+    }
+    return t_done();
+}

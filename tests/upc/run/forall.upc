@@ -308,6 +308,17 @@ int main(void)
     for (i = 3; i < 9*THREADS; i++) CHECK(a[i] == i - 2);
     return t_done();
 }
+//--- pointer_declared
+shared int a[10 * THREADS];
+int main(void)
+{
+    int bad = 0;
+    upc_forall (shared int *q = a; q < a + 10 * THREADS; q++; q) *q = MYTHREAD;
+    upc_barrier;
+    for (shared int *q = a; q < a + 10 * THREADS; q++) bad += *q != (q - a) % THREADS;
+    CHECK(bad == 0);
+    return t_done();
+}
 //--- empty_clauses flags=-w
 int main(void)
 {

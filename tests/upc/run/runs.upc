@@ -18,6 +18,14 @@ int main(void)
     int last;
     for (last = 5; last <= n - 1; ++last) sum += a[last];
     CHECK(last == n && sum == 3L * n * (n - 1) / 2 - 30);
+    sum = 0;
+    for (int i = 0; i < n / 2; i++) sum += a[i + i] + a[n / 2 + i - i]; // not one behind the other
+    CHECK(sum == 3L * (n / 2) * (n / 2 - 1) + 3L * (n / 2) * (n / 2));
+    sum = 0;
+    for (int i = 0, j = 0; i < n / 3; i++, j += 2) sum += a[i + j];
+    CHECK(sum == 9L * (n / 3) * (n / 3 - 1) / 2);
+    for (last = 0, sum = 0; last < n; last++) { if (a[last] == 51) break; sum += a[last]; }
+    CHECK(last == 17 && sum == 3 * 17 * 16 / 2);
     for (int i = n; i < 0; i++) a[i] = 1; // not once
     for (unsigned i = 3; i < 20u && i < (unsigned)n; i += 1) CHECK(a[i] == 3 * (int)i);
     upc_barrier;

@@ -105,3 +105,39 @@ int main(void)
     for (int i = 0; i < 5 * THREADS; i++) CHECK(a[i] == 2 * i);
     return t_done();
 }
+//--- stride_neighbours
+enum { N = 24 };
+shared double a[N * THREADS], b[N * THREADS];
+shared [3] int rows[N * THREADS][3];
+static long where = 2;
+static int move(void) { return ++where < 0; }
+int main(void)
+{
+    long n = N * THREADS, w = 5;
+    int bad = 0;
+    shared double *p = a, *q = &a[1 % n];
+    upc_forall (int i = 0; i < n; i++; i) a[i] = i;
+    for (long i = MYTHREAD; i < n; i += THREADS) for (int k = 0; k < 3; k++) rows[i][k] = 3 * i + k;
+    upc_barrier;
+    for (long i = MYTHREAD; i < n; i += THREADS) {
+        double s = 4 * p[i];
+        s -= i >= w ? p[i - w] : 0;
+        s -= i + w < n ? a[w + i] : 0;
+        s += i > 0 ? q[i - 1] - a[i - 1] + rows[i - 1][2] : 0;
+        b[i] = s;
+    }
+    upc_barrier;
+    for (long i = 0; i < n; i++)
+        bad += b[i] != 4 * i - (i >= w ? i - w : 0) - (i + w < n ? i + w : 0) + (i > 0 ? 1 + 3 * (i - 1) + 2 : 0);
+    CHECK(bad == 0);
+    for (long i = MYTHREAD; i < n / 3; i += THREADS) bad += a[i + where] != i + where || move(); // which a call changes
+    for (long i = MYTHREAD; i < n / 2; i += THREADS) bad += a[i + i] != 2 * i;
+    for (long i = MYTHREAD + 1; i < n - 1; i += THREADS) bad += a[i - 1] + a[i + 1] != 2 * i; // begins with another's
+    CHECK(bad == 0);
+    upc_barrier;
+    upc_forall (int i = 1; i < n - 1; i++; &b[i]) b[i] = a[i - 1] + a[i] + a[i + 1];
+    upc_barrier;
+    for (int i = 1; i < n - 1; i++) bad += b[i] != 3 * i;
+    CHECK(bad == 0);
+    return t_done();
+}

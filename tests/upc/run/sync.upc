@@ -198,3 +198,29 @@ int main(void)
     }
     return t_done();
 }
+//--- relaxed_spin flags=-O3 threads=2,3 races=threads\slook\sat\srelaxed\swords\sthat\sothers\schange
+// Wrong by the letter, and common: loops that only look must see the change in the end.
+#include "t.h"
+#include <unistd.h>
+shared int flag[THREADS], ack[THREADS];
+shared [] int *shared where;
+int main(void)
+{
+    if (MYTHREAD == 0) { where = (shared [] int *)upc_alloc(sizeof(int)); *where = 0; }
+    upc_barrier;
+    shared [] int *p = where;
+    for (int r = 1; r <= 3; r++) {
+        if (MYTHREAD == r % THREADS) usleep(20000); // the others look before it is so
+        flag[MYTHREAD] = r;
+        upc_fence;
+        for (int t = 0; t < THREADS; t++) while (flag[t] < r);
+        ack[MYTHREAD] = r;
+        upc_fence;
+        for (int t = 0; t < THREADS; t++) { do ; while (ack[t] < r); }
+        if (MYTHREAD == 0) { *p = r; upc_fence; }
+        for (; *p != r;) { }
+        CHECK(*p == r && flag[THREADS - 1] >= r);
+        upc_barrier;
+    }
+    return t_done();
+}

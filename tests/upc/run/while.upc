@@ -203,3 +203,135 @@ int main(void)
     upc_barrier;
     return t_done();
 }
+//--- comparing threads=1,3
+enum { B = 16, N = 3, M = 40 };
+shared [B] int a[B * N * THREADS], b[B * N * THREADS];
+shared int c[M * THREADS], d[M * THREADS];
+shared [8] struct pt { double x, y; int v[2]; unsigned low : 4; } s[16 * THREADS];
+shared [] long *one;
+static shared [B] int *global_end;
+static int calls;
+static int count(void) { return ++calls; }
+static void shorten(void) { global_end = a + 20; }
+static void blocked(int n)
+{
+    int i = 0;
+    long sum = 0, want = (long)n * (n - 1) / 2, k = n;
+    shared [B] int *p, *q = b, *end = a + n;
+    for (p = a; p < end; p++) *p = i++;
+    CHECK(p == end);
+    for (p = a; p != end; p++, q++) *q = *p; // two, and != for the end
+    CHECK(q == b + n && p == a + n);
+    for (p = b; p < &b[n];) sum += *p++;
+    CHECK(sum == want);
+    p = b;
+    while (end - n + n != a && k-- > 0) sum -= *p++;
+    CHECK(sum == 0 && k == -1 && p == b + n);
+    for (p = a; end > p; p++) // left in the midst of a block, by break and by a call
+        if (*p == 37) break;
+    CHECK(p == a + 37 && *p == 37);
+    for (p = a; p <= a + 20; ++p) { if (*p % 2 || *p < 5) continue; sum += *p; }
+    CHECK(sum == 6 + 8 + 10 + 12 + 14 + 16 + 18 + 20 && p == a + 21);
+    p = a, q = b;
+    for (i = 0; i < n; i++) *p++ = *q++ + 1;
+    CHECK(p == end && q == b + n && a[n - 1] == n);
+    for (p = a, sum = 0, i = 0; i < 20; i++) { sum += *p; p++; sum -= *p; } // used behind the step, too
+    CHECK(sum == -20 && p == a + 20);
+    for (p = a, q = b, i = 0; p < end; i++) { // one of them now and then
+        sum += *p++;
+        if (i % 3 == 0) *q++ = -1;
+    }
+    CHECK(sum == want + n - 20 && q == b + (n + 2) / 3);
+    for (q = b, i = 0; q < b + (n + 2) / 3; q++) i += *q == -1;
+    CHECK(i == (n + 2) / 3);
+    for (p = a + 5, q = a + 5; p != q; p++) i++;
+    for (p = a + 7; p < a; p++) i++;
+    CHECK(i == (n + 2) / 3);
+    for (p = a, i = 0, calls = 0; p < end; p++) i += count() != *p;
+    CHECK(i == 0 && calls == n);
+    global_end = end;
+    for (p = a, i = 0; p < global_end; p++, i++) if (*p == 4) shorten();
+    CHECK(i == 20);
+    for (p = a, i = 0; p < end; p++) { shared [B] int *back = p; i += *p != back - a + 1; } // used in another way
+    CHECK(i == 0);
+    for (p = a, i = 0; p < end; p++) for (int j = 0; j < 3; j++) i += *p; // in a loop inside
+    CHECK(i == 3 * (want + n));
+    for (p = a, i = 0; p < end && *p < 19; p++) i++;
+    CHECK(i == 18);
+}
+static void down(int n)
+{
+    long sum = 0, want = 0;
+    shared [B] int *p = a;
+    size_t m = (size_t)n;
+    while (m--) { *p++ = (int)m; want += (long)m; }
+    CHECK(m == (size_t)-1 && p == a + n && a[0] == n - 1 && a[n - 1] == 0);
+    int k = n;
+    p = a;
+    while (--k >= 0) sum += *p++;
+    CHECK(sum == want && k == -1);
+    for (k = n, p = a; --k > 0;) sum -= *p++;
+    CHECK(sum == 0 && k == 0 && p == a + n - 1); // the last is 0
+    for (k = n, p = a; k > 0; k--) sum += *p++ == k - 1;
+    CHECK(sum == n && k == 0);
+    for (k = n, p = a; k; --k) { if (*p++ == n - 20) break; }
+    CHECK(k == n - 19 && p == a + 20);
+    k = n, p = a;
+    while (k-- > 0) { if (*p == n - 5) k -= 10; p++; } // not once each
+    CHECK(p == a + n - 10);
+    k = n, p = a;
+    while (k-- > 0) if (*p++ == n - 18) break;
+    CHECK(k == n - 18 && p == a + 18);
+    k = -3, p = a;
+    while (k-- > 0) *p++ = 1;
+    CHECK(k == -4 && p == a);
+}
+static void cyclic(void)
+{
+    int m = M * THREADS, bad = 0;
+    shared int *x, *y, *end = c + m;
+    for (x = c + MYTHREAD; x < end; x += THREADS) *x = MYTHREAD;
+    for (x = c + MYTHREAD, y = d + MYTHREAD; x < end; x += THREADS, y += THREADS) *y = *x + 1;
+    CHECK(x == end + MYTHREAD && y == d + m + MYTHREAD);
+    for (x = c + MYTHREAD; x != c + m + MYTHREAD; x += THREADS) *x += 1;
+    upc_barrier;
+    for (int i = 0; i < m; i++) bad += d[i] != i % THREADS + 1 || c[i] != d[i];
+    for (x = c; x < end; x++) bad += *x != (x - c) % THREADS + 1;
+    for (x = c + 1; x <= end - THREADS + 1 - 1; x += THREADS) bad += *x != 1 % THREADS + 1;
+    CHECK(bad == 0);
+    upc_barrier;
+}
+static void records(void)
+{
+    double all = 0;
+    shared [8] struct pt *t, *end = s + 16 * THREADS;
+    if (MYTHREAD == THREADS - 1)
+        for (t = s; t < end; t++) {
+            shared int *v = (shared int *)&t->v[1];
+            t->x = 1;
+            t->y = t->x + 1;
+            t->v[1] = 2;
+            t->v[1]++;
+            t->low = 3;
+            t->low += 2;
+            CHECK(*v == 3 && (&(*t).v[0])[1] == 3 && t->low == 5);
+        }
+    upc_barrier;
+    for (t = s; t != end; ++t) all += t->x + t->y + t->v[1] + t->low;
+    CHECK(all == 11.0 * 16 * THREADS);
+    upc_barrier;
+}
+int main(void)
+{
+    if (MYTHREAD == THREADS - 1) { blocked(B * N * THREADS); down(B * N * THREADS); }
+    upc_barrier;
+    cyclic();
+    records();
+    one = (shared [] long *)upc_alloc(100 * sizeof(long));
+    long sum = 0;
+    for (shared [] long *p = one; p < one + 100; p++) *p = p - one; // also used in another way
+    for (shared [] long *p = one, *q = one + 99; p < one + 50; p++) sum += *p - *q--;
+    CHECK(sum == -2500);
+    upc_free((shared void *)one);
+    return t_done();
+}

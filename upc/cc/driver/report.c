@@ -94,22 +94,71 @@ static const char *next(const char *s)
     return s + (*s == '\n');
 }
 
+static char **told; // "file:line:column: text"
+static size_t n_told;
+
 // A loop that is translated several times is complained about as often.
 static bool is_said(const char *text)
 {
-    static char **said;
-    static size_t n;
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(said[i], text) == 0) {
+    for (size_t i = 0; i < n_told; i++) {
+        if (strcmp(told[i], text) == 0) {
             return true;
         }
     }
-    char **more = realloc(said, (n + 1) * sizeof *said);
+    char **more = realloc(told, (n_told + 1) * sizeof *told);
+    char *copy = strdup(text);
     if (more != NULL) {
-        said = more;
-        said[n++] = strdup(text);
+        told = more;
+    }
+    if (more != NULL && copy != NULL) {
+        told[n_told++] = copy;
     }
     return false;
+}
+
+// "file:line: text", of any column
+static bool is_said_of_line(const char *text)
+{
+    struct place p;
+    char own[8192];
+    for (size_t i = 0; i < n_told; i++) {
+        if (read_place(told[i], &p)) {
+            snprintf(own, sizeof own, "%.*s:%d:%s", (int)p.path_len, p.path, p.line, p.text);
+            if (strcmp(own, text) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// What is put into a shared object is the initial value of a variable where a macro of the runtime
+// does it, and an assignment where the loop is plain C. Was it said as that, of the same line?
+static bool is_said_as_assignment(const struct place *p, int line, const char *text)
+{
+    static const char *const words[][2] = {
+        { " warning: initialization of ", " warning: assignment to " },
+        { " error: initialization of ", " error: assignment to " },
+        { " warning: initialization ", " warning: assignment " },
+        { " error: initialization ", " error: assignment " },
+        { " error: incompatible types when initializing type ",
+          " error: incompatible types when assigning to type " },
+    };
+    char key[4096];
+    size_t i = 0, n = sizeof words / sizeof words[0];
+    while (i < n && !begins(text, words[i][0])) {
+        i++;
+    }
+    if (i == n) {
+        return false;
+    }
+    text += strlen(words[i][0]);
+    const char *using = strstr(text, " using type ");
+    snprintf(key, sizeof key, "%.*s:%d:%s%.*s%s%s", (int)p->path_len, p->path, line, words[i][1],
+             using != NULL ? (int)(using - text) : (int)strlen(text), text,
+             using != NULL ? " from type " : "",
+             using != NULL ? using + strlen(" using type ") : "");
+    return is_said_of_line(key);
 }
 
 // Names that the translator made up, as the user may know them: a record without a tag, and the
@@ -153,7 +202,7 @@ static bool print_mapped(const struct place *p, const char *map, bool is_bare)
         write_own(p->text, strcspn(p->text, "\n"), own, sizeof own);
         snprintf(text, sizeof text, "%.*s:%d:%d:%s", (int)p->path_len, p->path, to[0],
                  pli_excerpt_column(line, len, to[1]), own);
-        if (!is_said(text)) {
+        if (!is_said_as_assignment(p, to[0], own) && !is_said(text)) {
             fprintf(stderr, "%s\n", text);
             pli_excerpt_print(stderr, to[0], line, len, to[1], (size_t)to[2]);
         }

@@ -114,6 +114,42 @@ PLI_UPC_WORD_ALL(PLI_UPC_WORD_INTEGER, U64, uint64_t, u64);
 PLI_UPC_WORD_ALL(PLI_UPC_WORD, F, float, f32);
 PLI_UPC_WORD_ALL(PLI_UPC_WORD, D, double, f64);
 
+// Those on near memory are instructions of the processor.
+void *pli_upc_word_near(shared void *ptr);
+void pli_upc_order(void);
+#define PLI_UPC_WORD_INLINE(X, T, t, order, name, fetch)                                           \
+    T pli_upc_word_##name##_##order##_##t(shared void *ptr, T val);                                \
+    extern inline __attribute__((__gnu_inline__, __always_inline__, __artificial__))               \
+    T bupc_atomic##X##_##name##_##order(shared void *ptr, T val)                                   \
+    {                                                                                              \
+        T *at = (T *)pli_upc_word_near(ptr), old;                                                  \
+        if (__builtin_expect(at == 0, 0))                                                          \
+            return pli_upc_word_##name##_##order##_##t(ptr, val);                                  \
+        PLI_UPC_WORD_EDGE_##order;                                                                 \
+        old = fetch(at, val, __ATOMIC_RELAXED);                                                    \
+        PLI_UPC_WORD_EDGE_##order;                                                                 \
+        return old;                                                                                \
+    }
+#define PLI_UPC_WORD_EDGE_relaxed (void)0
+#define PLI_UPC_WORD_EDGE_strict pli_upc_order()
+#define PLI_UPC_WORD_INLINE_OF(X, T, t, order)                                                     \
+    PLI_UPC_WORD_INLINE(X, T, t, order, swap, __atomic_exchange_n)                                 \
+    PLI_UPC_WORD_INLINE(X, T, t, order, fetchadd, __atomic_fetch_add)                              \
+    PLI_UPC_WORD_INLINE(X, T, t, order, fetchand, __atomic_fetch_and)                              \
+    PLI_UPC_WORD_INLINE(X, T, t, order, fetchor, __atomic_fetch_or)                                \
+    PLI_UPC_WORD_INLINE(X, T, t, order, fetchxor, __atomic_fetch_xor)
+#define PLI_UPC_WORD_INLINE_ALL(X, T, t)                                                           \
+    PLI_UPC_WORD_INLINE_OF(X, T, t, relaxed) PLI_UPC_WORD_INLINE_OF(X, T, t, strict)
+
+PLI_UPC_WORD_INLINE_ALL(I, int, i32)
+PLI_UPC_WORD_INLINE_ALL(UI, unsigned int, u32)
+PLI_UPC_WORD_INLINE_ALL(L, long, i64)
+PLI_UPC_WORD_INLINE_ALL(UL, unsigned long, u64)
+PLI_UPC_WORD_INLINE_ALL(I32, int32_t, i32)
+PLI_UPC_WORD_INLINE_ALL(U32, uint32_t, u32)
+PLI_UPC_WORD_INLINE_ALL(I64, int64_t, i64)
+PLI_UPC_WORD_INLINE_ALL(U64, uint64_t, u64)
+
 // Semaphores lie at the thread that allocates them and begin with 0. Any thread may use them;
 // every operation is a fence.
 typedef shared struct pli_upc_sem bupc_sem_t;

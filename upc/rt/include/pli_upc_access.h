@@ -40,6 +40,12 @@ void pli_upc_check(pli_upc_pts p, __SIZE_TYPE__ len, const char *file, int line)
 #define PLI_UPC_TRUST 1
 #endif
 
+// For <bupc_extensions.h>: null also where the library has more to say.
+static inline void *pli_upc_word_near(pli_upc_pts p)
+{
+    return PLI_UPC_TRUST && p != 0 ? (pli_upc_near)(p) : (void *)0;
+}
+
 // Cast to pointer-to-local.
 static inline void *pli_upc_local(pli_upc_pts p)
 {
@@ -65,10 +71,47 @@ static inline void *pli_upc_of(char *symbol, void *at)
     return symbol + distance;
 }
 
+// Elements i, i + THREADS, ... of what is spread one by one, from p on: they are with one thread,
+// one behind the other. Null: not mapped here, or p is inside an element.
+static inline void *pli_upc_strided(pli_upc_pts p, long i, __SIZE_TYPE__ size)
+{
+    __INT64_TYPE__ x = (__INT64_TYPE__)pli_upc_threadof(p) + i, q = pli_upc_by_threads(x);
+    char *seg = pli_upc_seg[x - q * pli_upc_threads];
+    return seg != 0 && pli_upc_phaseof(p) == 0
+               ? seg + pli_upc_addrfield(p) + q * (__INT64_TYPE__)size
+               : (char *)0;
+}
+
 // At most so many iterations, or those until p, which goes on by whole rows, leaves its block.
 static inline long pli_upc_run_length(long most, pli_upc_pts p, long block, long row)
 {
     long left = (block - (long)pli_upc_phaseof(p)) / row;
+    return left < most ? left : most;
+}
+
+// How many steps p makes to be no longer below end ('<'), or above it ('l'), or to meet it ('!'):
+// steps of one for which it stays in its block, or of THREADS. Less than 1: not known.
+static inline long pli_upc_walk(pli_upc_pts p, pli_upc_pts end, int op, int is_stride, long block,
+                                __SIZE_TYPE__ size)
+{
+    long d = block == 0   ? pli_upc_diffi(end, p, size)
+             : block == 1 ? pli_upc_diff1(end, p, size)
+                          : pli_upc_diff(end, p, block, size);
+    if (d < 0) {
+        return 0;
+    }
+    if (is_stride) {
+        long n = d / pli_upc_threads, rest = d % pli_upc_threads;
+        return op == 'l' ? n + 1 : rest == 0 ? n : op == '<' ? n + 1 : 0;
+    }
+    return op == 'l' ? d + 1 : d;
+}
+
+// At most so many steps, or those for which p is still in its block; late: and behind the last of
+// them, too.
+static inline long pli_upc_room(long most, pli_upc_pts p, long block, int late)
+{
+    long left = block - (long)pli_upc_phaseof(p) - late;
     return left < most ? left : most;
 }
 

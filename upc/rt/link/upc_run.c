@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 PLI_UPC_TLS int pli_upc_mythread;
 int pli_upc_threads;
+int64_t pli_upc_reciprocal;
 char *pli_upc_seg[PLI_UPC_MAX_THREADS];
 int pli_upc_has_far;
 PLI_UPC_TLS int pli_upc_forall_depth;
@@ -96,7 +98,9 @@ static int open_program(void)
                                         .threads = &pli_upc_threads,
                                         .seg = pli_upc_seg,
                                         .has_far = &pli_upc_has_far };
-    return pli_upc_open(&program);
+    int n = pli_upc_open(&program);
+    pli_upc_reciprocal = ((int64_t)1 << 62) / pli_upc_threads;
+    return n;
 }
 
 static int no_main(int argc, char **argv, char **envp)
