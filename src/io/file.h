@@ -17,6 +17,7 @@
 struct pli_comm;
 struct pli_errhandler;
 struct pli_file_batch;
+struct pli_file_map;
 struct pli_file_window;
 struct pli_file_worker;
 struct pli_info;
@@ -64,10 +65,10 @@ struct pli_file {
     bool can_read; // the descriptor can, also where the program may not
     bool is_local; // see file_map.h
     bool has_large_pages;
-    _Atomic int small_left; // so many accesses will hardly find large pages to read
-    bool is_filled;         // views of all members together have more data than gaps
-    bool has_uring;         // see file_uring.h
-    bool needs_lock;        // every access locks its range: NFS keeps its cache right then
+    bool is_memory;  // see file_map.h
+    bool is_filled;  // views of all members together have more data than gaps
+    bool has_uring;  // see file_uring.h
+    bool needs_lock; // every access locks its range: NFS keeps its cache right then
     _Atomic bool is_atomic;
     struct pli_errhandler *errhandler;
     struct pli_file_hints hints;
@@ -83,6 +84,7 @@ struct pli_file {
     enum pli_file_rounds rounds;
     struct pli_file_worker *worker;
     _Atomic(void *) spare;   // a buffer of the size of hints.buffer, kept for the next use
+    _Atomic(struct pli_file_map *) kept; // a mapping for reading, if one is kept
     _Atomic uint32_t n_open; // nonblocking operations that are not over
 };
 

@@ -261,7 +261,7 @@ static bool is_fine(const struct op *o)
         return false;
     }
     bool is_short_round = o->a->is_write && o->f->rounds == PLI_FILE_ROUNDS_SHORT && run >= PAGE;
-    return is_short_round || !pli_file_access_is_large(o->a);
+    return is_short_round || !pli_file_access_is_mapped(o->a);
 }
 
 // Whether to read before anything is known of the others: a long run, or long pieces that are read
@@ -732,7 +732,7 @@ static void read_window(struct op *o, MPI_Offset first, MPI_Offset last, int rou
         read_own(o, first, first + (MPI_Offset)got);
     }
     if (is_mapped) {
-        pli_file_map_close(&m);
+        pli_file_map_close_read(f, &m);
     }
 }
 

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
@@ -33,8 +32,8 @@
 #endif
 
 enum {
-    LARGE_PAGE = 2 << 20,   // where they have another size the advice is of no use, no more
-    FAULT_SPAN = 128 << 10, // a fault brings less than this of small pages
+    LARGE_PAGE = 2 << 20,  // where they have another size the advice is of no use, no more
+    KEPT_SPAN = 64 << 20,  // of the file, from a multiple of it on, in a mapping that is kept
     SPIN_NS = 2000 * 1000
 };
 static const MPI_Offset LOCK_AT = INT64_MAX - 1;
@@ -71,6 +70,11 @@ bool pli_file_map_has_large_pages(uint32_t system)
     return system == EXT4_SUPER_MAGIC && has_new_kernel;
 }
 
+bool pli_file_map_is_memory(uint32_t system)
+{
+    return system == TMPFS_MAGIC;
+}
+
 bool pli_file_map_is_nfs(uint32_t system)
 {
     return system == NFS_SUPER_MAGIC;
@@ -99,14 +103,14 @@ static MPI_Offset page_of(MPI_Offset at)
     return at / page * page;
 }
 
-static bool may_map(const struct pli_file *f)
+bool pli_file_map_is_allowed(const struct pli_file *f)
 {
     return f->is_local && f->can_read && f->hints.map != PLI_FILE_DISABLE;
 }
 
 bool pli_file_map_is_large(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
 {
-    return f->has_large_pages && may_map(f) && hi - lo >= LARGE_PAGE / 2;
+    return f->has_large_pages && pli_file_map_is_allowed(f) && hi - lo >= LARGE_PAGE / 2;
 }
 
 // A long range is mapped in whole large pages: one fault brings, and prepares for writing, 2 MiB
@@ -124,7 +128,8 @@ static bool map(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, int prot
         return false;
     }
     out->base = (char *)((uintptr_t)out->start - (uintptr_t)start);
-    out->is_small = false;
+    out->has_large = large;
+    out->is_kept = false;
     if (large) {
         madvise(out->start, out->len, MADV_HUGEPAGE); // else small pages do
     }
@@ -147,7 +152,7 @@ static bool map_populated(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi
 bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
-    return may_map(f) && map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
+    return pli_file_map_is_allowed(f) && map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
 }
 
 // Space for [lo, hi) of a file that becomes longer. Where the new end is within a page, ext4 brings
@@ -213,29 +218,89 @@ bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
     if (pli_file_map_is_large(f, lo, hi) && fstat(f->fd, &s) == 0 && s.st_size < hi) {
         return map_longer(f, lo, hi, out);
     }
-    return may_map(f) && fallocate(f->fd, 0, lo, hi - lo) == 0 &&
+    return pli_file_map_is_allowed(f) && fallocate(f->fd, 0, lo, hi - lo) == 0 &&
            pli_file_map_open_made(f, lo, hi, out);
 }
 
-static long n_fault(void)
+// A copy on write that nobody writes to: it has the pages of the file, as a shared mapping has, but
+// is nothing that a checkpoint must keep for others.
+static bool map_kept(const struct pli_file *f, MPI_Offset lo, struct pli_file_map *out)
 {
-    struct rusage u;
-    return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_minflt + u.ru_majflt : 0;
+    MPI_Offset start = lo / KEPT_SPAN * KEPT_SPAN;
+    void *at = mmap(NULL, KEPT_SPAN, PROT_READ, MAP_PRIVATE, f->fd, start);
+    if (at == MAP_FAILED) {
+        return false;
+    }
+    *out = (struct pli_file_map){ .start = at,
+                                  .len = KEPT_SPAN,
+                                  .base = (char *)((uintptr_t)at - (uintptr_t)start),
+                                  .is_kept = true };
+    return true;
 }
 
-bool pli_file_map_open_read(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+// The mapping that was kept, where it has the range; else another takes its place. Who finds that a
+// thread uses it maps one of its own.
+static bool take_kept(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+{
+    if (lo / KEPT_SPAN != (hi - 1) / KEPT_SPAN) {
+        return false;
+    }
+    struct pli_file_map *kept = atomic_exchange(&f->kept, NULL);
+    bool is_there = kept != NULL;
+    if (is_there) {
+        *out = *kept;
+        free(kept);
+    }
+    if (is_there && out->base + lo >= (char *)out->start &&
+        out->base + hi <= (char *)out->start + out->len) {
+        return true;
+    }
+    if (is_there) {
+        munmap(out->start, out->len);
+    }
+    return map_kept(f, lo, out);
+}
+
+bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
     struct stat s;
-    if (!may_map(f) || fstat(f->fd, &s) != 0 || s.st_size < hi) {
+    if (!pli_file_map_is_allowed(f) || fstat(f->fd, &s) != 0 || s.st_size < hi ||
+        !(take_kept(f, lo, hi, out) || map(f, lo, hi, PROT_READ, out))) {
         return false;
     }
-    long before = pli_file_map_is_large(f, lo, hi) ? n_fault() : 0;
-    if (!map_populated(f, lo, hi, PROT_READ, MADV_POPULATE_READ, out)) {
+    if (!out->has_large && pli_file_map_is_large(f, lo, hi)) {
+        out->has_large = madvise(out->start, out->len, MADV_HUGEPAGE) == 0;
+    }
+    if (!populate(out, page_of(lo), hi, MADV_POPULATE_READ)) {
+        pli_file_map_close(out);
         return false;
     }
-    out->is_small = pli_file_map_is_large(f, lo, hi) && (hi - lo) / FAULT_SPAN < n_fault() - before;
     return true;
+}
+
+static void drop(struct pli_file_map *kept)
+{
+    if (kept != NULL) {
+        pli_file_map_close(kept);
+        free(kept);
+    }
+}
+
+void pli_file_map_close_read(struct pli_file *f, struct pli_file_map *m)
+{
+    struct pli_file_map *kept = m->is_kept ? malloc(sizeof *kept) : NULL;
+    if (kept == NULL) {
+        pli_file_map_close(m);
+        return;
+    }
+    *kept = *m;
+    drop(atomic_exchange(&f->kept, kept));
+}
+
+void pli_file_map_end(struct pli_file *f)
+{
+    drop(atomic_exchange(&f->kept, NULL));
 }
 
 void pli_file_map_close(struct pli_file_map *m)

@@ -107,6 +107,7 @@ static enum pli_err open_one(struct pli_file *f, int flags)
                     (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(system));
     f->is_local = pli_file_map_is_local(system);
     f->has_large_pages = f->is_local && pli_file_map_has_large_pages(system);
+    f->is_memory = pli_file_map_is_memory(system);
     f->has_uring = pli_file_uring_is_wanted(system);
     return PLI_OK;
 }
@@ -222,6 +223,7 @@ static void destroy(struct pli_file *f)
     if (f->fd >= 0) {
         close(f->fd);
     }
+    pli_file_map_end(f);
     free(atomic_load(&f->spare));
     free(f->name);
     pthread_mutex_destroy(&f->range);
@@ -325,6 +327,7 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
 static enum pli_err close_all(struct pli_file *f)
 {
     enum pli_err err = PLI_OK;
+    pli_file_map_end(f);
     // What another host wrote last may be refused only now.
     if (close(f->fd) != 0 && errno != EINTR) {
         err = pli_file_sys_fail(errno, "close", f->name, 0, -1);
