@@ -46,6 +46,15 @@ struct pli_file_shared {
     int where;                // that memory is
 };
 
+// Memory in which members of one host collect what rank 0 writes; see file_ring.h.
+struct pli_file_ring {
+    char *at;        // NULL: it was not made yet,
+    bool is_missing; // or could not be
+    void *memory;    // at rank 0: what was taken
+    int where;       // that memory is
+    size_t *sizes;   // at rank 0: room for a number of each member
+};
+
 // How an aggregator does its part.
 enum pli_file_rounds {
     PLI_FILE_ROUNDS_WHOLE,   // a buffer in each round
@@ -57,6 +66,7 @@ struct pli_file {
     struct pli_obj obj;
     struct pli_comm *comm; // the file's alone
     struct pli_file_shared pointer;
+    struct pli_file_ring ring;
     struct pli_file_window *window; // see file_shared_map.h; NULL: none is to be had
     struct pli_file_batch *batch;   // see file_shared_batch.h; NULL: none is to be had
     char *name;
