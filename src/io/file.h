@@ -94,7 +94,7 @@ struct pli_file {
     enum pli_file_rounds rounds;
     struct pli_file_worker *worker;
     _Atomic(void *) spare;   // a buffer of the size of hints.buffer, kept for the next use
-    _Atomic(struct pli_file_map *) kept; // a mapping for reading, if one is kept
+    _Atomic(struct pli_file_map *) kept[2]; // mappings for reading and writing; NULL: none
     _Atomic uint32_t n_open; // nonblocking operations that are not over
 };
 

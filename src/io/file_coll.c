@@ -577,7 +577,7 @@ static void write_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset las
         o->buf = m.base + first;
         collect(o, first);
         o->buf = own;
-        pli_file_map_close(&m);
+        pli_file_map_close(f, &m);
         return;
     }
     collect(o, first);
@@ -718,7 +718,7 @@ static void read_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset last
         read_own(o, first, first + (MPI_Offset)got);
     }
     if (is_mapped) {
-        pli_file_map_close_read(f, &m);
+        pli_file_map_close(f, &m);
     }
 }
 

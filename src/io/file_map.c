@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "io/file.h"
 #include "io/file_sys.h"
+#include "io/file_turn.h"
 #include "msg/progress.h"
 
 #include <errno.h>
@@ -143,7 +144,7 @@ static bool map_populated(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi
         return false;
     }
     if (!populate(out, page_of(lo), hi, advice)) {
-        pli_file_map_close(out);
+        munmap(out->start, out->len);
         return false;
     }
     return true;
@@ -206,46 +207,39 @@ static bool map_longer(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
     }
     is_good = is_good && (last == begin || populate(out, begin, last, MADV_POPULATE_WRITE));
     if (is_mapped && !is_good) {
-        pli_file_map_close(out);
+        munmap(out->start, out->len);
     }
     return is_good;
 }
 
-bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
-                       struct pli_file_map *out)
-{
-    struct stat s;
-    if (pli_file_map_is_large(f, lo, hi) && fstat(f->fd, &s) == 0 && s.st_size < hi) {
-        return map_longer(f, lo, hi, out);
-    }
-    return pli_file_map_is_allowed(f) && fallocate(f->fd, 0, lo, hi - lo) == 0 &&
-           pli_file_map_open_made(f, lo, hi, out);
-}
-
-// A copy on write that nobody writes to: it has the pages of the file, as a shared mapping has, but
-// is nothing that a checkpoint must keep for others.
-static bool map_kept(const struct pli_file *f, MPI_Offset lo, struct pli_file_map *out)
+// For reading it is a copy on write that nobody writes to: it has the pages of the file, as a shared
+// mapping has, but is nothing that a checkpoint must keep for others.
+static bool map_kept(const struct pli_file *f, bool is_write, MPI_Offset lo,
+                     struct pli_file_map *out)
 {
     MPI_Offset start = lo / KEPT_SPAN * KEPT_SPAN;
-    void *at = mmap(NULL, KEPT_SPAN, PROT_READ, MAP_PRIVATE, f->fd, start);
+    void *at = mmap(NULL, KEPT_SPAN, is_write ? PROT_READ | PROT_WRITE : PROT_READ,
+                    is_write ? MAP_SHARED : MAP_PRIVATE, f->fd, start);
     if (at == MAP_FAILED) {
         return false;
     }
     *out = (struct pli_file_map){ .start = at,
                                   .len = KEPT_SPAN,
                                   .base = (char *)((uintptr_t)at - (uintptr_t)start),
+                                  .is_write = is_write,
                                   .is_kept = true };
     return true;
 }
 
 // The mapping that was kept, where it has the range; else another takes its place. Who finds that a
 // thread uses it maps one of its own.
-static bool take_kept(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+static bool take_kept(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi,
+                      struct pli_file_map *out)
 {
     if (lo / KEPT_SPAN != (hi - 1) / KEPT_SPAN) {
         return false;
     }
-    struct pli_file_map *kept = atomic_exchange(&f->kept, NULL);
+    struct pli_file_map *kept = atomic_exchange(&f->kept[is_write], NULL);
     bool is_there = kept != NULL;
     if (is_there) {
         *out = *kept;
@@ -258,7 +252,55 @@ static bool take_kept(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct p
     if (is_there) {
         munmap(out->start, out->len);
     }
-    return map_kept(f, lo, out);
+    return map_kept(f, is_write, lo, out);
+}
+
+// Pages of memory that is the file are faulted by all members that write there, again in each
+// access where the mapping is not kept.
+static bool map_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+{
+    if (!take_kept(f, true, lo, hi, out) && !map(f, lo, hi, PROT_READ | PROT_WRITE, out)) {
+        return false;
+    }
+    if (!populate(out, page_of(lo), hi, MADV_POPULATE_WRITE)) {
+        munmap(out->start, out->len);
+        return false;
+    }
+    return true;
+}
+
+// Only one process can make space at a time, and makes it for all.
+static bool make_space(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    bool has_turn = f->is_memory && pli_file_turn_is_worth(f, (size_t)(hi - lo));
+    if (has_turn) {
+        pli_file_turn_take(f);
+    }
+    bool is_made = fallocate(f->fd, 0, lo, hi - lo) == 0;
+    if (has_turn) {
+        pli_file_turn_give(f);
+    }
+    return is_made;
+}
+
+bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+{
+    struct stat s;
+    if (pli_file_map_is_large(f, lo, hi) && fstat(f->fd, &s) == 0 && s.st_size < hi) {
+        return map_longer(f, lo, hi, out);
+    }
+    if (!pli_file_map_is_allowed(f) || !make_space(f, lo, hi)) {
+        return false;
+    }
+    return f->is_memory ? map_memory(f, lo, hi, out) : pli_file_map_open_made(f, lo, hi, out);
+}
+
+bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                              struct pli_file_map *out)
+{
+    struct stat s;
+    return f->is_memory && pli_file_map_is_allowed(f) && fstat(f->fd, &s) == 0 &&
+           s.st_size >= hi && map_memory(f, lo, hi, out);
 }
 
 bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
@@ -266,14 +308,14 @@ bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
 {
     struct stat s;
     if (!pli_file_map_is_allowed(f) || fstat(f->fd, &s) != 0 || s.st_size < hi ||
-        !(take_kept(f, lo, hi, out) || map(f, lo, hi, PROT_READ, out))) {
+        !(take_kept(f, false, lo, hi, out) || map(f, lo, hi, PROT_READ, out))) {
         return false;
     }
     if (!out->has_large && pli_file_map_is_large(f, lo, hi)) {
         out->has_large = madvise(out->start, out->len, MADV_HUGEPAGE) == 0;
     }
     if (!populate(out, page_of(lo), hi, MADV_POPULATE_READ)) {
-        pli_file_map_close(out);
+        munmap(out->start, out->len);
         return false;
     }
     return true;
@@ -282,28 +324,24 @@ bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
 static void drop(struct pli_file_map *kept)
 {
     if (kept != NULL) {
-        pli_file_map_close(kept);
+        munmap(kept->start, kept->len);
         free(kept);
     }
 }
 
-void pli_file_map_close_read(struct pli_file *f, struct pli_file_map *m)
+void pli_file_map_close(struct pli_file *f, struct pli_file_map *m)
 {
     struct pli_file_map *kept = m->is_kept ? malloc(sizeof *kept) : NULL;
     if (kept == NULL) {
-        pli_file_map_close(m);
+        munmap(m->start, m->len);
         return;
     }
     *kept = *m;
-    drop(atomic_exchange(&f->kept, kept));
+    drop(atomic_exchange(&f->kept[m->is_write], kept));
 }
 
 void pli_file_map_end(struct pli_file *f)
 {
-    drop(atomic_exchange(&f->kept, NULL));
-}
-
-void pli_file_map_close(struct pli_file_map *m)
-{
-    munmap(m->start, m->len);
+    drop(atomic_exchange(&f->kept[false], NULL));
+    drop(atomic_exchange(&f->kept[true], NULL));
 }

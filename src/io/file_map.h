@@ -16,7 +16,8 @@ struct pli_file_map {
     size_t len;
     char *base;     // where offset 0 of the file would be
     bool has_large; // large pages were asked for
-    bool is_kept;   // for reading: the file keeps it for the next access
+    bool is_write;
+    bool is_kept; // the file keeps it for the next access, which finds its page tables filled
 };
 
 // What pli_file_sys_type tells of a file system.
@@ -38,18 +39,19 @@ bool pli_file_map_is_large(const struct pli_file *f, MPI_Offset lo, MPI_Offset h
 // Map a range of the file for writing; the file has space there afterwards, and its pages are in
 // memory, so that an error of the disk is known now and not by a signal later. False: it cannot be
 // had, and the caller writes in another way, which tells why. Context: any thread.
-bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
-                       struct pli_file_map *out);
+bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out);
 // The same where the file has space.
 bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out);
-void pli_file_map_close(struct pli_file_map *m);
-// The same for reading, of a range that the file has as a whole. The mapping is kept for the next
-// access, which finds its page tables filled.
+// The same where memory is the file, and the range before its end: space is made page by page, and
+// others may make some elsewhere in the file at the same time.
+bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                              struct pli_file_map *out);
+// The same for reading, of a range that the file has as a whole.
 bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out);
-void pli_file_map_close_read(struct pli_file *f, struct pli_file_map *m);
-// Forget the mapping that was kept.
+void pli_file_map_close(struct pli_file *f, struct pli_file_map *m);
+// Forget what was kept.
 void pli_file_map_end(struct pli_file *f);
 
 #endif
