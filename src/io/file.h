@@ -17,6 +17,7 @@
 struct pli_comm;
 struct pli_errhandler;
 struct pli_file_batch;
+struct pli_file_map;
 struct pli_file_window;
 struct pli_file_worker;
 struct pli_info;
@@ -45,6 +46,15 @@ struct pli_file_shared {
     int where;                // that memory is
 };
 
+// Memory in which members of one host collect what rank 0 writes; see file_ring.h.
+struct pli_file_ring {
+    char *at;        // NULL: it was not made yet,
+    bool is_missing; // or could not be
+    void *memory;    // at rank 0: what was taken
+    int where;       // that memory is
+    size_t *sizes;   // at rank 0: room for a number of each member
+};
+
 // How an aggregator does its part.
 enum pli_file_rounds {
     PLI_FILE_ROUNDS_WHOLE,   // a buffer in each round
@@ -56,6 +66,7 @@ struct pli_file {
     struct pli_obj obj;
     struct pli_comm *comm; // the file's alone
     struct pli_file_shared pointer;
+    struct pli_file_ring ring;
     struct pli_file_window *window; // see file_shared_map.h; NULL: none is to be had
     struct pli_file_batch *batch;   // see file_shared_batch.h; NULL: none is to be had
     char *name;
@@ -64,10 +75,10 @@ struct pli_file {
     bool can_read; // the descriptor can, also where the program may not
     bool is_local; // see file_map.h
     bool has_large_pages;
-    _Atomic int small_left; // so many accesses will hardly find large pages to read
-    bool is_filled;         // views of all members together have more data than gaps
-    bool has_uring;         // see file_uring.h
-    bool needs_lock;        // every access locks its range: NFS keeps its cache right then
+    bool is_memory;  // see file_map.h
+    bool is_filled;  // views of all members together have more data than gaps
+    bool has_uring;  // see file_uring.h
+    bool needs_lock; // every access locks its range: NFS keeps its cache right then
     _Atomic bool is_atomic;
     struct pli_errhandler *errhandler;
     struct pli_file_hints hints;
@@ -83,6 +94,7 @@ struct pli_file {
     enum pli_file_rounds rounds;
     struct pli_file_worker *worker;
     _Atomic(void *) spare;   // a buffer of the size of hints.buffer, kept for the next use
+    _Atomic(struct pli_file_map *) kept[2]; // mappings for reading and writing; NULL: none
     _Atomic uint32_t n_open; // nonblocking operations that are not over
 };
 

@@ -24,10 +24,11 @@ enum {
     BOUNCE = 1 << 20,  // others are collected in so many bytes
     // What a system call costs is worth so many bytes that are moved for nothing:
     WRITE_STEP = 4096,  // a piece and its gap of no more are stored in a mapping
-    LARGE_STEP = 65536, // the same where it has large pages, and others write into the gaps
-    LARGE_PIECE = 8192, // and pieces of no more
-    SMALL_TURNS = 15,   // accesses after one that found small pages
-    READ_STEP = 6144,   // a piece twice and its gap of less are read with the gap
+    LARGE_STEP = 65536, // the same where it has large pages, and others write into the gaps,
+    LARGE_PIECE = 8192, // and pieces of no more; and where both are read
+    READ_STEP = 6144,   // elsewhere a piece twice and its gap of less are read with the gap
+    MAPPED_RUN = 32768, // runs of no less are read from memory that is the file,
+    MAPPED_PART = 4 << 20, // in parts up to a multiple of this
     MOST_GAPS = 64,     // an atomic write that spans more times its size reserves no space
 };
 
@@ -191,11 +192,40 @@ static enum pli_err move_collected(struct pli_file_access *a, size_t n, MPI_Offs
     return err;
 }
 
+// The next n bytes, which are one run of a file in memory: the system would find and lock each page
+// to copy it. Returns how many were moved; the caller reads the others.
+static size_t read_mapped(const struct pli_file_access *a, size_t n, MPI_Offset at)
+{
+    struct pli_file *f = a->file;
+    struct pli_file_map map;
+    size_t done = 0;
+    if (a->is_write || a->run == NULL || !f->is_memory || n < MAPPED_RUN) {
+        return 0;
+    }
+    for (size_t part; done < n; done += part) {
+        MPI_Offset lo = at + (MPI_Offset)done;
+        part = smaller(n - done, MAPPED_PART - (size_t)(lo % MAPPED_PART));
+        if (!pli_file_map_open_read(f, lo, lo + (MPI_Offset)part, &map)) {
+            break;
+        }
+        memcpy(a->run + a->done + done, map.base + lo, part);
+        pli_file_map_close(f, &map);
+    }
+    return done;
+}
+
 // The next n bytes, which are one run of the file. *is_end_out: the file ended.
 static enum pli_err move_run(struct pli_file_access *a, size_t n, MPI_Offset at, bool *is_end_out)
 {
-    size_t moved = 0;
-    enum pli_err err;
+    size_t moved = read_mapped(a, n, at);
+    enum pli_err err = PLI_OK;
+    a->done += moved;
+    n -= moved;
+    at += (MPI_Offset)moved;
+    moved = 0;
+    if (n == 0) {
+        return PLI_OK;
+    }
     if (a->run != NULL) {
         err = pli_file_block_move(a->file, a->is_write, a->run + a->done, n, at, &moved);
     } else if (a->type->size / a->type->plan->runs >= LONG_PIECE) {
@@ -293,15 +323,12 @@ static void load(struct pli_file_access *a, size_t n, const char *base)
 static enum pli_err sieve_read(struct pli_file_access *a, const struct sieve *s, char **buf,
                                size_t room, bool *is_end_out)
 {
-    const struct pli_file *f = a->file;
+    struct pli_file *f = a->file;
     struct pli_file_map map;
     size_t got = 0;
     if (pli_file_map_open_read(f, s->lo, s->hi, &map)) {
         load(a, s->n, map.base);
-        pli_file_map_close(&map);
-        if (map.is_small) {
-            atomic_store(&a->file->small_left, SMALL_TURNS);
-        }
+        pli_file_map_close(f, &map);
         return PLI_OK;
     }
     *buf = *buf != NULL ? *buf : malloc(room);
@@ -358,7 +385,7 @@ static enum pli_err sieve_write(struct pli_file_access *a, const struct sieve *s
     bool is_end = false;
     if (pli_file_map_open(a->file, s->lo, s->hi, &m)) {
         store(a, s, m.base);
-        pli_file_map_close(&m);
+        pli_file_map_close(a->file, &m);
         a->done += s->n;
         return PLI_OK;
     }
@@ -367,19 +394,13 @@ static enum pli_err sieve_write(struct pli_file_access *a, const struct sieve *s
                : move_runs(a, s->n, &is_end);
 }
 
-// Whether a range that members fill together is one of large pages. Of small ones, as small writes
-// leave them, long pieces are read faster by themselves.
-static bool is_large(const struct pli_file_access *a, size_t piece)
+// Whether pages that members fill together are worth to be mapped as a whole by each of them: to
+// read them, or where large ones are written.
+static bool is_common(const struct pli_file_access *a, size_t piece)
 {
-    struct pli_file *f = a->file;
-    if (!f->has_large_pages || !f->is_filled || piece > LARGE_PIECE) {
-        return false;
-    }
-    int left = a->is_write ? 0 : atomic_load(&f->small_left);
-    if (left > 0) {
-        atomic_store(&f->small_left, left - 1);
-    }
-    return left == 0;
+    const struct pli_file *f = a->file;
+    return f->is_filled && piece <= LARGE_PIECE &&
+           (a->is_write ? f->has_large_pages : pli_file_map_is_allowed(f));
 }
 
 static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
@@ -391,12 +412,12 @@ static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
     }
     size_t piece = (size_t)pli_file_view_run_length(&f->view), n_piece = s->n / piece + 1;
     size_t step = (size_t)(s->hi - s->lo) / n_piece;
-    bool large = is_large(a, piece);
-    size_t most = large ? LARGE_STEP : a->is_write ? WRITE_STEP : READ_STEP;
-    return choice == PLI_FILE_ENABLE || (a->is_write || large ? step : step + piece) <= most;
+    bool common = is_common(a, piece);
+    size_t most = common ? LARGE_STEP : a->is_write ? WRITE_STEP : READ_STEP;
+    return choice == PLI_FILE_ENABLE || (a->is_write || common ? step : step + piece) <= most;
 }
 
-bool pli_file_access_is_large(const struct pli_file_access *a)
+bool pli_file_access_is_mapped(const struct pli_file_access *a)
 {
     const struct pli_file *f = a->file;
     const struct pli_file_view *v = &f->view;
@@ -409,7 +430,8 @@ bool pli_file_access_is_large(const struct pli_file_access *a)
     MPI_Offset hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
     size_t piece = (size_t)pli_file_view_run_length(v),
            step = (size_t)(hi - lo) / (a->len / piece + 1);
-    return pli_file_map_is_large(f, lo, hi) && step <= LARGE_STEP && is_large(a, piece);
+    return (!a->is_write || pli_file_map_is_large(f, lo, hi)) && step <= LARGE_STEP &&
+           is_common(a, piece);
 }
 
 static enum pli_err run_gaps(struct pli_file_access *a)

@@ -37,8 +37,8 @@ struct pli_file_access {
 // pos is set by the caller. what: "read" or "write" are allowed by the mode of the file.
 enum pli_err pli_file_access_begin(struct pli_file_access *a, struct pli_file *f, bool is_write,
                                    const void *buf, MPI_Count count, struct pli_datatype *type);
-// Whether the data will be moved through a mapping that has large pages.
-bool pli_file_access_is_large(const struct pli_file_access *a);
+// Whether the data is best moved through a mapping, by each member alone.
+bool pli_file_access_is_mapped(const struct pli_file_access *a);
 // Move the data. Context: any thread.
 enum pli_err pli_file_access_run(struct pli_file_access *a);
 // Give the user what was read, and say how many bytes of memory were moved.

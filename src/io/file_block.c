@@ -4,9 +4,14 @@
 #include "io/file_block.h"
 
 #include "io/file.h"
+#include "io/file_map.h"
 #include "io/file_sys.h"
 #include "io/file_turn.h"
 #include "io/file_uring.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     PIECE = 1 << 20,
@@ -30,9 +35,68 @@ static enum pli_err write_by_turns(const struct pli_file *f, const char *buf, si
     return err;
 }
 
-static enum pli_err move_one(const struct pli_file *f, bool is_write, char *buf, size_t len,
+// Where ranks share cores a mapping only costs more of them than a system call.
+static bool is_shared_memory(const struct pli_file *f, size_t len)
+{
+    return f->is_memory && pli_file_turn_is_worth(f, len);
+}
+
+// The last byte first: then all is before the end of the file, where pages can be mapped.
+static void lengthen(const struct pli_file *f, const char *buf, size_t len, MPI_Offset at)
+{
+    struct stat s;
+    if (fstat(f->fd, &s) == 0 && s.st_size < at + (MPI_Offset)len &&
+        pwrite(f->fd, buf + len - 1, 1, at + (MPI_Offset)len - 1) != 1) {
+        return; // what is written next tells why
+    }
+}
+
+static bool store(struct pli_file *f, const char *buf, size_t len, MPI_Offset at)
+{
+    struct pli_file_map m;
+    if (!pli_file_map_open_memory(f, at, at + (MPI_Offset)len, &m)) {
+        return false;
+    }
+    memcpy(m.base + at, buf, len);
+    pli_file_map_close(f, &m);
+    return true;
+}
+
+// Memory that is the file is written by one process at a time with system calls, and meanwhile by
+// others through mappings.
+static enum pli_err write_memory(struct pli_file *f, const char *buf, size_t len, MPI_Offset at,
+                                 size_t *done_out)
+{
+    enum pli_err err = PLI_OK;
+    if (len > PLI_FILE_TURN) {
+        lengthen(f, buf, len, at);
+    }
+    *done_out = 0;
+    while (*done_out < len && err == PLI_OK) {
+        size_t left = len - *done_out, done = left < PLI_FILE_TURN ? left : PLI_FILE_TURN;
+        MPI_Offset here = at + (MPI_Offset)*done_out;
+        bool has_turn = pli_file_turn_try(f);
+        if (has_turn || !store(f, buf + *done_out, done, here)) {
+            if (!has_turn) {
+                pli_file_turn_take(f);
+                has_turn = true;
+            }
+            err = pli_file_sys_write(f->fd, f->name, buf + *done_out, done, here, &done);
+        }
+        if (has_turn) {
+            pli_file_turn_give(f);
+        }
+        *done_out += done;
+    }
+    return err;
+}
+
+static enum pli_err move_one(struct pli_file *f, bool is_write, char *buf, size_t len,
                              MPI_Offset at, size_t *done_out)
 {
+    if (is_write && is_shared_memory(f, len)) {
+        return write_memory(f, buf, len, at, done_out);
+    }
     if (is_write && pli_file_turn_is_worth(f, len)) {
         return write_by_turns(f, buf, len, at, done_out);
     }
@@ -40,7 +104,7 @@ static enum pli_err move_one(const struct pli_file *f, bool is_write, char *buf,
                     : pli_file_sys_read(f->fd, f->name, buf, len, at, done_out);
 }
 
-enum pli_err pli_file_block_pieces(const struct pli_file *f, bool is_write,
+enum pli_err pli_file_block_pieces(struct pli_file *f, bool is_write,
                                    struct pli_file_piece *pieces, int n, size_t *done_out)
 {
     enum pli_err err = PLI_OK;
@@ -66,7 +130,7 @@ enum pli_err pli_file_block_pieces(const struct pli_file *f, bool is_write,
     return err;
 }
 
-enum pli_err pli_file_block_move(const struct pli_file *f, bool is_write, void *buf, size_t len,
+enum pli_err pli_file_block_move(struct pli_file *f, bool is_write, void *buf, size_t len,
                                  MPI_Offset at, size_t *done_out)
 {
     struct pli_file_piece pieces[N_PIECE];

@@ -21,10 +21,10 @@ struct pli_file_piece {
 
 // One run. Reading ends early at the end of the file: *done_out says how many bytes were moved,
 // also on failure. Context: any thread.
-enum pli_err pli_file_block_move(const struct pli_file *f, bool is_write, void *buf, size_t len,
+enum pli_err pli_file_block_move(struct pli_file *f, bool is_write, void *buf, size_t len,
                                  MPI_Offset at, size_t *done_out);
 // Several, in order; *done_out: the bytes before the first that failed or was not there.
-enum pli_err pli_file_block_pieces(const struct pli_file *f, bool is_write,
+enum pli_err pli_file_block_pieces(struct pli_file *f, bool is_write,
                                    struct pli_file_piece *pieces, int n, size_t *done_out);
 
 #endif

@@ -11,9 +11,11 @@
 #include "io/file.h"
 #include "io/file_access.h"
 #include "io/file_block.h"
+#include "io/file_coll_priv.h"
 #include "io/file_map.h"
 #include "io/file_overlap.h"
 #include "io/file_plan.h"
+#include "io/file_ring.h"
 #include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
 #include "msg/p2p.h"
@@ -28,46 +30,17 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// The tag is negative: a death of any member ends the wait for one that left because of it.
 enum {
-    TAG_DATA = -20,
     PAGE = 4096,
     LONG_PIECE = 2048,
     LONG_RUN = 65536,
+    RING_RUN = 1 << 20, // longer ones are not copied
     N_RUN = 128,
     N_SHORT = 4,             // short rounds of a part,
     SHORT_WINDOW = 256 << 10 // of so many bytes at least
 };
 
-// What a member wants, as all of them know.
-struct want {
-    MPI_Offset lo, hi; // in the file; lo == hi: nothing
-    MPI_Offset pos;
-    int64_t len;
-    int64_t flags; // of enum
-};
-enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4, FLAG_DONE = 8 };
-
-// A collective access under way.
-struct op {
-    struct pli_file *f;
-    struct pli_file_access *a;
-    struct want *wants;
-    MPI_Offset base, part; // aggregator i has [base + i * part, base + (i + 1) * part)
-    MPI_Offset end;
-    MPI_Offset window; // bytes of a part that are done in a round
-    int n_round;
-    char *room, *mail; // aggregator: a buffer of the file, and what comes or goes
-    char *buf;         // the window of this round, in that buffer
-    size_t *sizes;     // aggregator: bytes of each member in this round
-    size_t *ahead;     // the same for the next round
-    struct pli_file_overlap overlap;
-    bool is_fine;     // this member does better with others
-    bool is_done;     // this member has read its data before it met the others
-    bool are_done;    // all have, or want nothing
-    enum pli_err err; // the first failure of this member
-    struct pli_fail_saved why;
-};
+enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4, FLAG_DONE = 8, FLAG_SHORT = 16 };
 
 static struct pli_datatype *byte_type(void)
 {
@@ -246,7 +219,7 @@ enum pli_err pli_file_coll_share_view(struct pli_file *f, const struct pli_file_
     return pli_file_agree(f, share(f, v));
 }
 
-static enum pli_file_choice choice(const struct op *o)
+static enum pli_file_choice choice(const struct pli_file_op *o)
 {
     return o->a->is_write ? o->f->hints.cb_write : o->f->hints.cb_read;
 }
@@ -254,20 +227,20 @@ static enum pli_file_choice choice(const struct op *o)
 // Whether this member would do better with others to move its data. In large pages it is moved
 // faster by itself, but for long pieces that are written in short rounds; and on a file system of
 // this host long pieces are read, and longer ones written, by itself, without a second copy.
-static bool is_fine(const struct op *o)
+static bool is_fine(const struct pli_file_op *o)
 {
     MPI_Offset run = pli_file_view_run_length(&o->f->view);
     if (o->f->is_local && run >= (o->a->is_write ? LONG_RUN : LONG_PIECE)) {
         return false;
     }
     bool is_short_round = o->a->is_write && o->f->rounds == PLI_FILE_ROUNDS_SHORT && run >= PAGE;
-    return is_short_round || !pli_file_access_is_large(o->a);
+    return is_short_round || !pli_file_access_is_mapped(o->a);
 }
 
 // Whether to read before anything is known of the others: a long run, or long pieces that are read
 // alone in any case. Then all meet once and not twice. Nothing can be wrong with that, as there is
 // with writing, which must not begin where another member has made a mistake.
-static bool is_early(const struct op *o)
+static bool is_early(const struct pli_file_op *o)
 {
     const struct pli_file_access *a = o->a;
     const struct pli_file_view *v = &o->f->view;
@@ -281,11 +254,11 @@ static bool is_early(const struct op *o)
 }
 
 // Members tell each other what they want; whether the two phases are worth it follows for all.
-static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, bool *is_alone_out)
+static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_failed_out, bool *is_alone_out)
 {
     struct pli_file_access *a = o->a;
     const struct pli_file_view *v = &o->f->view;
-    struct want mine = { .flags = err != PLI_OK ? FLAG_FAILED : 0 };
+    struct pli_file_want mine = { .flags = err != PLI_OK ? FLAG_FAILED : 0 };
     if (err == PLI_OK && (a->len == 0 || o->is_done)) {
         mine.flags |= FLAG_DONE;
     } else if (err == PLI_OK) {
@@ -294,6 +267,7 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         mine.lo = pli_file_view_offset(v, a->pos);
         mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
         mine.flags |= o->is_fine ? FLAG_FINE : 0;
+        mine.flags |= a->is_write && pli_file_view_run_length(v) < RING_RUN ? FLAG_SHORT : 0;
     }
     // In atomic mode everybody locks what it accesses.
     o->are_done = true;
@@ -303,22 +277,27 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
     enum pli_err coll = pli_coll_allgather(&mine, sizeof mine, byte_type(), o->wants, sizeof mine,
                                            byte_type(), o->f->comm);
     MPI_Offset lo = INT64_MAX, hi = 0, last = -1;
-    bool is_mixed = false, must_alone = false, any_fine = false;
+    bool is_mixed = false, must_alone = false, any_fine = false, any_short = false;
+    MPI_Offset sum = 0;
     for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
-        const struct want *w = &o->wants[i];
+        const struct pli_file_want *w = &o->wants[i];
         must_alone = must_alone || (w->flags & (FLAG_FAILED | FLAG_ALONE)) != 0;
         o->are_done = o->are_done && (w->flags & FLAG_DONE) != 0;
         any_fine = any_fine || (w->flags & FLAG_FINE) != 0;
+        any_short = any_short || (w->flags & FLAG_SHORT) != 0;
         *has_failed_out = *has_failed_out || (w->flags & FLAG_FAILED) != 0;
         if (w->len > 0) {
             is_mixed = is_mixed || w->lo < last;
             last = w->hi > last ? w->hi : last;
             lo = w->lo < lo ? w->lo : lo;
             hi = w->hi > hi ? w->hi : hi;
+            sum += w->len;
         }
     }
     bool must_together = choice(o) == PLI_FILE_ENABLE;
-    *is_alone_out = must_alone || hi == 0 || (!(is_mixed && any_fine) && !must_together);
+    o->is_whole = is_mixed && any_short && sum == hi - lo;
+    bool is_worth = is_mixed && (any_fine || (o->is_whole && pli_file_ring_is_worth(o->f, sum)));
+    *is_alone_out = must_alone || hi == 0 || (!is_worth && !must_together);
     o->base = lo;
     o->end = hi;
     return coll;
@@ -326,7 +305,7 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
 
 // Where two windows are under way each has half of the buffer. Short ones let a member receive
 // while another writes.
-static MPI_Offset window_len(const struct op *o, MPI_Offset part, MPI_Offset unit)
+static MPI_Offset window_len(const struct pli_file_op *o, MPI_Offset part, MPI_Offset unit)
 {
     MPI_Offset buffer = o->f->hints.buffer, len = buffer;
     if (o->f->rounds == PLI_FILE_ROUNDS_OVERLAP) {
@@ -339,7 +318,7 @@ static MPI_Offset window_len(const struct op *o, MPI_Offset part, MPI_Offset uni
 }
 
 // Where everybody's part is.
-static void divide(struct op *o)
+static void divide(struct pli_file_op *o)
 {
     const struct pli_file_hints *h = &o->f->hints;
     MPI_Offset unit = h->stripe > 0 ? h->stripe : PAGE;
@@ -351,7 +330,7 @@ static void divide(struct op *o)
 }
 
 // The window of an aggregator in a round.
-static void window(const struct op *o, int aggregator, int round, MPI_Offset *lo, MPI_Offset *hi)
+static void window(const struct pli_file_op *o, int aggregator, int round, MPI_Offset *lo, MPI_Offset *hi)
 {
     MPI_Offset begin = o->base + aggregator * o->part, end = begin + o->part;
     *lo = begin + round * o->window;
@@ -361,8 +340,7 @@ static void window(const struct op *o, int aggregator, int round, MPI_Offset *lo
     *lo = *lo < *hi ? *lo : *hi;
 }
 
-// The bytes of a member's stream that are in a window.
-static size_t share_of(const struct pli_file_view *v, const struct want *w, MPI_Offset lo,
+size_t pli_file_coll_share(const struct pli_file_view *v, const struct pli_file_want *w, MPI_Offset lo,
                        MPI_Offset hi, MPI_Offset *pos_out)
 {
     MPI_Offset from = w->pos, to = w->pos;
@@ -375,7 +353,7 @@ static size_t share_of(const struct pli_file_view *v, const struct want *w, MPI_
     return to > from ? (size_t)(to - from) : 0;
 }
 
-static void note(struct op *o, enum pli_err err)
+void pli_file_coll_note(struct pli_file_op *o, enum pli_err err)
 {
     if (err != PLI_OK && o->err == PLI_OK) {
         o->err = err;
@@ -385,15 +363,14 @@ static void note(struct op *o, enum pli_err err)
     }
 }
 
-// Returns how many bytes came; none where it failed.
-static size_t finish(struct op *o, struct pli_request *r)
+size_t pli_file_coll_finish(struct pli_file_op *o, struct pli_request *r)
 {
     MPI_Status status;
     bool is_gone;
     pli_progress_wait(r);
     size_t bytes = (size_t)r->bytes;
     enum pli_err err = pli_request_report(r, &status, &is_gone);
-    note(o, err);
+    pli_file_coll_note(o, err);
     return err == PLI_OK ? bytes : 0;
 }
 
@@ -404,12 +381,12 @@ struct letters {
     size_t *froms, *sizes;
 };
 
-static void begin_letter(struct op *o, struct letters *l, int i, int round)
+static void begin_letter(struct pli_file_op *o, struct letters *l, int i, int round)
 {
     struct pli_file *f = o->f;
     MPI_Offset lo, hi, pos;
     window(o, i, round, &lo, &hi);
-    size_t n = share_of(&f->view, &o->wants[f->comm->rank], lo, hi, &pos);
+    size_t n = pli_file_coll_share(&f->view, &o->wants[f->comm->rank], lo, hi, &pos);
     l->requests[i] = NULL;
     l->buffers[i] = NULL;
     l->sizes[i] = n;
@@ -419,24 +396,24 @@ static void begin_letter(struct op *o, struct letters *l, int i, int round)
     }
     char *at = o->a->run != NULL ? o->a->run + l->froms[i] : (l->buffers[i] = malloc(n));
     if (at == NULL) {
-        note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %zu bytes", n));
+        pli_file_coll_note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %zu bytes", n));
         return;
     }
     if (o->a->is_write && o->a->run == NULL) {
         pli_file_access_pack(o->a, l->froms[i], at, n);
     }
     int to = f->aggregators[i];
-    note(o, o->a->is_write ? pli_p2p_isend_on(at, (MPI_Count)n, byte_type(), to, TAG_DATA, f->comm,
+    pli_file_coll_note(o, o->a->is_write ? pli_p2p_isend_on(at, (MPI_Count)n, byte_type(), to, PLI_FILE_TAG, f->comm,
                                               PLI_CHAN_SETUP, 0, &l->requests[i])
-                           : pli_p2p_irecv_on(at, (MPI_Count)n, byte_type(), to, TAG_DATA, f->comm,
+                           : pli_p2p_irecv_on(at, (MPI_Count)n, byte_type(), to, PLI_FILE_TAG, f->comm,
                                               PLI_CHAN_SETUP, &l->requests[i]));
 }
 
-static void end_letter(struct op *o, struct letters *l, int i)
+static void end_letter(struct pli_file_op *o, struct letters *l, int i)
 {
     size_t got = l->sizes[i];
     if (l->requests[i] != NULL) {
-        size_t bytes = finish(o, l->requests[i]);
+        size_t bytes = pli_file_coll_finish(o, l->requests[i]);
         got = o->a->is_write ? got : bytes;
         if (!o->a->is_write) {
             if (l->buffers[i] != NULL) {
@@ -448,19 +425,16 @@ static void end_letter(struct op *o, struct letters *l, int i)
     free(l->buffers[i]);
 }
 
-// The window without what nobody wants at its ends; false: nobody wants anything.
-static bool trim(const struct op *o, int round, size_t *sizes, MPI_Offset *first, MPI_Offset *last,
-                 size_t *sum_out)
+bool pli_file_coll_trim(const struct pli_file_op *o, MPI_Offset lo, MPI_Offset hi, size_t *sizes,
+                        MPI_Offset *first, MPI_Offset *last, size_t *sum_out)
 {
-    MPI_Offset lo, hi;
-    window(o, o->f->my_aggregator, round, &lo, &hi);
     *first = hi;
     *last = lo;
     *sum_out = 0;
     for (int i = 0; i < o->f->comm->size; i++) {
         const struct pli_file_view *v = &o->f->peers[i];
         MPI_Offset pos;
-        sizes[i] = share_of(v, &o->wants[i], lo, hi, &pos);
+        sizes[i] = pli_file_coll_share(v, &o->wants[i], lo, hi, &pos);
         if (sizes[i] > 0) {
             MPI_Offset begin = pli_file_view_offset(v, pos);
             MPI_Offset end = pli_file_view_end(v, pos + (MPI_Offset)sizes[i]);
@@ -472,14 +446,23 @@ static bool trim(const struct op *o, int round, size_t *sizes, MPI_Offset *first
     return *sum_out > 0;
 }
 
+// The window of a round without what nobody wants at its ends; false: nobody wants anything.
+static bool trim(const struct pli_file_op *o, int round, size_t *sizes, MPI_Offset *first,
+                 MPI_Offset *last, size_t *sum_out)
+{
+    MPI_Offset lo, hi;
+    window(o, o->f->my_aggregator, round, &lo, &hi);
+    return pli_file_coll_trim(o, lo, hi, sizes, first, last, sum_out);
+}
+
 // Where in a member's stream what it wants of the file from `first` on begins.
-static MPI_Offset begin_of(const struct pli_file_view *v, const struct want *w, MPI_Offset first)
+static MPI_Offset begin_of(const struct pli_file_view *v, const struct pli_file_want *w, MPI_Offset first)
 {
     MPI_Offset begin = pli_file_view_before(v, first);
     return begin > w->pos ? begin : w->pos;
 }
 
-static void place(struct op *o, int rank, MPI_Offset first, const char *from)
+static void place(struct pli_file_op *o, int rank, MPI_Offset first, const char *from)
 {
     const struct pli_file_view *v = &o->f->peers[rank];
     struct pli_cursor c;
@@ -488,36 +471,39 @@ static void place(struct op *o, int rank, MPI_Offset first, const char *from)
     pli_cursor_unpack(&c, from, o->sizes[rank]);
 }
 
-// Data of this member itself does not travel.
-static void place_own(struct op *o, MPI_Offset first)
+void pli_file_coll_place_own(const struct pli_file_op *o, MPI_Offset begin, size_t n, char *base)
 {
-    struct pli_file *f = o->f;
-    int me = f->comm->rank;
-    const struct want *w = &o->wants[me];
-    MPI_Offset begin = begin_of(&f->view, w, first);
     struct pli_cursor c;
-    pli_file_view_cursor(&f->view, &c, o->buf - first, begin, o->sizes[me]);
-    size_t from = (size_t)(begin - w->pos);
+    pli_file_view_cursor(&o->f->view, &c, base, begin, n);
+    size_t from = (size_t)(begin - o->a->pos);
     if (o->a->run != NULL) {
-        pli_cursor_unpack(&c, o->a->run + from, o->sizes[me]);
+        pli_cursor_unpack(&c, o->a->run + from, n);
         return;
     }
     char part[8192];
-    for (size_t at = 0, n; at < o->sizes[me]; at += n) {
-        n = o->sizes[me] - at < sizeof part ? o->sizes[me] - at : sizeof part;
-        pli_file_access_pack(o->a, from + at, part, n);
-        pli_cursor_unpack(&c, part, n);
+    for (size_t at = 0, m; at < n; at += m) {
+        m = n - at < sizeof part ? n - at : sizeof part;
+        pli_file_access_pack(o->a, from + at, part, m);
+        pli_cursor_unpack(&c, part, m);
     }
 }
 
+// Data of this member itself does not travel.
+static void place_own(struct pli_file_op *o, MPI_Offset first)
+{
+    int me = o->f->comm->rank;
+    pli_file_coll_place_own(o, begin_of(&o->f->view, &o->wants[me], first), o->sizes[me],
+                            o->buf - first);
+}
+
 // Take the data of as many members as fit the second buffer, and put it into place; then the next.
-static void collect(struct op *o, MPI_Offset first)
+static void collect(struct pli_file_op *o, MPI_Offset first)
 {
     struct pli_file *f = o->f;
     int n = f->comm->size, from = 0;
     struct pli_request **requests = calloc((size_t)n, sizeof(struct pli_request *));
     if (requests == NULL) {
-        note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %d requests", n));
+        pli_file_coll_note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %d requests", n));
         return;
     }
     while (from < n) {
@@ -525,8 +511,8 @@ static void collect(struct op *o, MPI_Offset first)
         int to = from;
         for (; to < n && (used == 0 || used + o->sizes[to] <= (size_t)f->hints.buffer); to++) {
             if (to != f->comm->rank && o->sizes[to] > 0) {
-                note(o, pli_p2p_irecv_on(o->mail + used, (MPI_Count)o->sizes[to], byte_type(), to,
-                                         TAG_DATA, f->comm, PLI_CHAN_SETUP, &requests[to]));
+                pli_file_coll_note(o, pli_p2p_irecv_on(o->mail + used, (MPI_Count)o->sizes[to], byte_type(), to,
+                                         PLI_FILE_TAG, f->comm, PLI_CHAN_SETUP, &requests[to]));
                 used += o->sizes[to];
             }
         }
@@ -536,7 +522,7 @@ static void collect(struct op *o, MPI_Offset first)
         used = 0;
         for (int i = from; i < to; i++) {
             if (requests[i] != NULL) {
-                if (finish(o, requests[i]) > 0) {
+                if (pli_file_coll_finish(o, requests[i]) > 0) {
                     place(o, i, first, o->mail + used);
                 }
                 requests[i] = NULL;
@@ -557,7 +543,7 @@ static size_t take_run(const struct pli_cursor *c, size_t len, struct iovec *out
 }
 
 // Where a file cannot be mapped: every run of every member by itself.
-static void write_runs(struct op *o, MPI_Offset first)
+void pli_file_coll_write_runs(struct pli_file_op *o, MPI_Offset first)
 {
     struct pli_file *f = o->f;
     struct iovec iov[N_RUN];
@@ -575,13 +561,13 @@ static void write_runs(struct op *o, MPI_Offset first)
                 char *at = iov[k].iov_base;
                 pieces[k] = (struct pli_file_piece){ at, iov[k].iov_len, first + (at - o->buf), 0 };
             }
-            note(o, pli_file_block_pieces(f, true, pieces, n, &done));
+            pli_file_coll_note(o, pli_file_block_pieces(f, true, pieces, n, &done));
         }
     }
 }
 
 // What lies between the data of members belongs to others: it is not written.
-static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool has_gaps)
+static void write_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset last, bool has_gaps)
 {
     struct pli_file *f = o->f;
     struct pli_file_map m;
@@ -591,34 +577,34 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
         o->buf = m.base + first;
         collect(o, first);
         o->buf = own;
-        pli_file_map_close(&m);
+        pli_file_map_close(f, &m);
         return;
     }
     collect(o, first);
     if (f->rounds == PLI_FILE_ROUNDS_OVERLAP && !has_gaps) {
-        note(o, pli_file_overlap_end(&o->overlap, &done)); // the window before this one
+        pli_file_coll_note(o, pli_file_overlap_end(&o->overlap, &done)); // the window before this one
         if (o->err == PLI_OK) {
             pli_file_overlap_begin(&o->overlap, f, true, o->buf, first, last);
         }
         return;
     }
-    note(o, o->err == PLI_OK ? pli_file_access_lock(f, true, first, last) : PLI_OK);
+    pli_file_coll_note(o, o->err == PLI_OK ? pli_file_access_lock(f, true, first, last) : PLI_OK);
     if (o->err != PLI_OK) {
         return;
     }
     if (has_gaps) {
-        write_runs(o, first);
+        pli_file_coll_write_runs(o, first);
     } else {
-        note(o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
+        pli_file_coll_note(o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
     }
     pli_file_access_unlock(f, first, last);
 }
 
-static void read_own(struct op *o, MPI_Offset first, MPI_Offset end)
+static void read_own(struct pli_file_op *o, MPI_Offset first, MPI_Offset end)
 {
     struct pli_file *f = o->f;
     int me = f->comm->rank;
-    const struct want *w = &o->wants[me];
+    const struct pli_file_want *w = &o->wants[me];
     MPI_Offset begin = begin_of(&f->view, w, first), stop = pli_file_view_before(&f->view, end);
     size_t n = stop > begin ? (size_t)(stop - begin) : 0, from = (size_t)(begin - w->pos);
     n = n < o->sizes[me] ? n : o->sizes[me];
@@ -640,13 +626,13 @@ static void read_own(struct op *o, MPI_Offset first, MPI_Offset end)
 
 // What members wanted of this window, as far as the file has it; a member that wanted something
 // gets a message in any case.
-static void send_window(struct op *o, MPI_Offset first, MPI_Offset end)
+static void send_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset end)
 {
     struct pli_file *f = o->f;
     int n = f->comm->size, from = 0;
     struct pli_request **requests = calloc((size_t)n, sizeof(struct pli_request *));
     if (requests == NULL) {
-        note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %d requests", n));
+        pli_file_coll_note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %d requests", n));
         return;
     }
     while (from < n) {
@@ -657,20 +643,20 @@ static void send_window(struct op *o, MPI_Offset first, MPI_Offset end)
                 continue;
             }
             const struct pli_file_view *v = &f->peers[to];
-            const struct want *w = &o->wants[to];
+            const struct pli_file_want *w = &o->wants[to];
             MPI_Offset begin = begin_of(v, w, first), stop = pli_file_view_before(v, end);
             size_t have = stop > begin ? (size_t)(stop - begin) : 0;
             have = have < o->sizes[to] ? have : o->sizes[to];
             struct pli_cursor c;
             pli_file_view_cursor(v, &c, o->buf - first, begin, have);
             pli_cursor_pack(&c, o->mail + used, have);
-            note(o, pli_p2p_isend_on(o->mail + used, (MPI_Count)have, byte_type(), to, TAG_DATA,
+            pli_file_coll_note(o, pli_p2p_isend_on(o->mail + used, (MPI_Count)have, byte_type(), to, PLI_FILE_TAG,
                                      f->comm, PLI_CHAN_SETUP, 0, &requests[to]));
             used += o->sizes[to];
         }
         for (int i = from; i < to; i++) {
             if (requests[i] != NULL) {
-                finish(o, requests[i]);
+                pli_file_coll_finish(o, requests[i]);
                 requests[i] = NULL;
             }
         }
@@ -680,14 +666,14 @@ static void send_window(struct op *o, MPI_Offset first, MPI_Offset end)
 }
 
 // The window of a round, in the buffer.
-static char *window_buf(const struct op *o, int round)
+static char *window_buf(const struct pli_file_op *o, int round)
 {
     bool is_second = o->f->rounds == PLI_FILE_ROUNDS_OVERLAP && round % 2 == 1;
     return o->room + (is_second ? o->window : 0);
 }
 
 // Begin to read what members want in a round.
-static void read_ahead(struct op *o, int round)
+static void read_ahead(struct pli_file_op *o, int round)
 {
     MPI_Offset first, last;
     size_t sum;
@@ -697,7 +683,7 @@ static void read_ahead(struct op *o, int round)
 }
 
 // Returns how much of the file came.
-static size_t read_block(struct op *o, MPI_Offset first, MPI_Offset last, int round)
+static size_t read_block(struct pli_file_op *o, MPI_Offset first, MPI_Offset last, int round)
 {
     struct pli_file *f = o->f;
     size_t got = 0;
@@ -705,7 +691,7 @@ static size_t read_block(struct op *o, MPI_Offset first, MPI_Offset last, int ro
         if (!o->overlap.is_begun) { // the first that anybody wants something of
             read_ahead(o, round);
         }
-        note(o, pli_file_overlap_end(&o->overlap, &got));
+        pli_file_coll_note(o, pli_file_overlap_end(&o->overlap, &got));
         read_ahead(o, round + 1);
         return got;
     }
@@ -714,11 +700,11 @@ static size_t read_block(struct op *o, MPI_Offset first, MPI_Offset last, int ro
         err = pli_file_block_move(f, false, o->buf, (size_t)(last - first), first, &got);
         pli_file_access_unlock(f, first, last);
     }
-    note(o, err);
+    pli_file_coll_note(o, err);
     return got;
 }
 
-static void read_window(struct op *o, MPI_Offset first, MPI_Offset last, int round)
+static void read_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset last, int round)
 {
     struct pli_file *f = o->f;
     struct pli_file_map m;
@@ -732,12 +718,12 @@ static void read_window(struct op *o, MPI_Offset first, MPI_Offset last, int rou
         read_own(o, first, first + (MPI_Offset)got);
     }
     if (is_mapped) {
-        pli_file_map_close(&m);
+        pli_file_map_close(f, &m);
     }
 }
 
 // Whether the window is written without gaps.
-static bool is_whole(const struct op *o, MPI_Offset first, MPI_Offset last, size_t sum)
+bool pli_file_coll_is_whole(const struct pli_file_op *o, MPI_Offset first, MPI_Offset last, size_t sum)
 {
     const struct pli_file *f = o->f;
     struct pli_file_view_piece *pieces =
@@ -755,7 +741,7 @@ static bool is_whole(const struct op *o, MPI_Offset first, MPI_Offset last, size
     return is;
 }
 
-static void aggregate(struct op *o, int round)
+static void aggregate(struct pli_file_op *o, int round)
 {
     MPI_Offset first, last;
     size_t sum;
@@ -764,20 +750,20 @@ static void aggregate(struct op *o, int round)
     }
     o->buf = window_buf(o, round);
     if (o->a->is_write) {
-        write_window(o, first, last, !is_whole(o, first, last, sum));
+        write_window(o, first, last, !pli_file_coll_is_whole(o, first, last, sum));
     } else {
         read_window(o, first, last, round);
     }
 }
 
-static void begin_round(struct op *o, struct letters *l, int round)
+static void begin_round(struct pli_file_op *o, struct letters *l, int round)
 {
     for (int i = 0; round < o->n_round && i < o->f->n_aggregator; i++) {
         begin_letter(o, l, i, round);
     }
 }
 
-static void do_rounds(struct op *o, struct letters *l)
+static void do_rounds(struct pli_file_op *o, struct letters *l)
 {
     // Data that must be packed for two rounds takes no more memory than for one of the whole
     // buffer.
@@ -799,11 +785,11 @@ static void do_rounds(struct op *o, struct letters *l)
             begin_round(o, next, round + 1);
         }
     }
-    note(o, pli_file_overlap_end(&o->overlap, &done));
+    pli_file_coll_note(o, pli_file_overlap_end(&o->overlap, &done));
 }
 
 // Memory for both phases; without it this member could not take its part, so all must know first.
-static enum pli_err prepare(struct op *o, struct letters *l)
+static enum pli_err prepare(struct pli_file_op *o, struct letters *l)
 {
     size_t n = (size_t)o->f->n_aggregator, n_member = (size_t)o->f->comm->size;
     bool is_short = false;
@@ -828,7 +814,7 @@ static enum pli_err prepare(struct op *o, struct letters *l)
                     : PLI_OK;
 }
 
-static enum pli_err run_together(struct op *o)
+static enum pli_err run_rounds(struct pli_file_op *o)
 {
     struct letters l[2] = { { .requests = NULL } };
     divide(o);
@@ -853,9 +839,24 @@ static enum pli_err run_together(struct op *o)
     return is_ready ? pli_fail_repeat(&o->why) : err;
 }
 
+static enum pli_err run_together(struct pli_file_op *o)
+{
+    if (!o->is_whole || !pli_file_ring_is_worth(o->f, o->end - o->base)) {
+        return run_rounds(o);
+    }
+    bool is_there;
+    enum pli_err err = pli_file_ring_open(o->f, &is_there);
+    if (err != PLI_OK || !is_there) {
+        return err != PLI_OK ? err : run_rounds(o);
+    }
+    pli_file_ring_write(o);
+    o->a->done = o->err == PLI_OK ? o->a->len : 0;
+    return pli_fail_repeat(&o->why);
+}
+
 enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
 {
-    struct op o = { .f = a->file, .a = a };
+    struct pli_file_op o = { .f = a->file, .a = a };
     bool is_alone = true, has_failed = false;
     o.wants = malloc((size_t)a->file->comm->size * sizeof *o.wants);
     if (o.wants == NULL) {

@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "io/file.h"
 #include "io/file_sys.h"
+#include "io/file_turn.h"
 #include "msg/progress.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
@@ -33,8 +33,8 @@
 #endif
 
 enum {
-    LARGE_PAGE = 2 << 20,   // where they have another size the advice is of no use, no more
-    FAULT_SPAN = 128 << 10, // a fault brings less than this of small pages
+    LARGE_PAGE = 2 << 20,  // where they have another size the advice is of no use, no more
+    KEPT_SPAN = 64 << 20,  // of the file, from a multiple of it on, in a mapping that is kept
     SPIN_NS = 2000 * 1000
 };
 static const MPI_Offset LOCK_AT = INT64_MAX - 1;
@@ -71,6 +71,11 @@ bool pli_file_map_has_large_pages(uint32_t system)
     return system == EXT4_SUPER_MAGIC && has_new_kernel;
 }
 
+bool pli_file_map_is_memory(uint32_t system)
+{
+    return system == TMPFS_MAGIC;
+}
+
 bool pli_file_map_is_nfs(uint32_t system)
 {
     return system == NFS_SUPER_MAGIC;
@@ -99,14 +104,14 @@ static MPI_Offset page_of(MPI_Offset at)
     return at / page * page;
 }
 
-static bool may_map(const struct pli_file *f)
+bool pli_file_map_is_allowed(const struct pli_file *f)
 {
     return f->is_local && f->can_read && f->hints.map != PLI_FILE_DISABLE;
 }
 
 bool pli_file_map_is_large(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
 {
-    return f->has_large_pages && may_map(f) && hi - lo >= LARGE_PAGE / 2;
+    return f->has_large_pages && pli_file_map_is_allowed(f) && hi - lo >= LARGE_PAGE / 2;
 }
 
 // A long range is mapped in whole large pages: one fault brings, and prepares for writing, 2 MiB
@@ -124,7 +129,8 @@ static bool map(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, int prot
         return false;
     }
     out->base = (char *)((uintptr_t)out->start - (uintptr_t)start);
-    out->is_small = false;
+    out->has_large = large;
+    out->is_kept = false;
     if (large) {
         madvise(out->start, out->len, MADV_HUGEPAGE); // else small pages do
     }
@@ -138,7 +144,7 @@ static bool map_populated(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi
         return false;
     }
     if (!populate(out, page_of(lo), hi, advice)) {
-        pli_file_map_close(out);
+        munmap(out->start, out->len);
         return false;
     }
     return true;
@@ -147,7 +153,7 @@ static bool map_populated(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi
 bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
-    return may_map(f) && map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
+    return pli_file_map_is_allowed(f) && map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
 }
 
 // Space for [lo, hi) of a file that becomes longer. Where the new end is within a page, ext4 brings
@@ -201,44 +207,141 @@ static bool map_longer(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
     }
     is_good = is_good && (last == begin || populate(out, begin, last, MADV_POPULATE_WRITE));
     if (is_mapped && !is_good) {
-        pli_file_map_close(out);
+        munmap(out->start, out->len);
     }
     return is_good;
 }
 
-bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
-                       struct pli_file_map *out)
+// For reading it is a copy on write that nobody writes to: it has the pages of the file, as a shared
+// mapping has, but is nothing that a checkpoint must keep for others.
+static bool map_kept(const struct pli_file *f, bool is_write, MPI_Offset lo,
+                     struct pli_file_map *out)
+{
+    MPI_Offset start = lo / KEPT_SPAN * KEPT_SPAN;
+    void *at = mmap(NULL, KEPT_SPAN, is_write ? PROT_READ | PROT_WRITE : PROT_READ,
+                    is_write ? MAP_SHARED : MAP_PRIVATE, f->fd, start);
+    if (at == MAP_FAILED) {
+        return false;
+    }
+    *out = (struct pli_file_map){ .start = at,
+                                  .len = KEPT_SPAN,
+                                  .base = (char *)((uintptr_t)at - (uintptr_t)start),
+                                  .is_write = is_write,
+                                  .is_kept = true };
+    return true;
+}
+
+// The mapping that was kept, where it has the range; else another takes its place. Who finds that a
+// thread uses it maps one of its own.
+static bool take_kept(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi,
+                      struct pli_file_map *out)
+{
+    if (lo / KEPT_SPAN != (hi - 1) / KEPT_SPAN) {
+        return false;
+    }
+    struct pli_file_map *kept = atomic_exchange(&f->kept[is_write], NULL);
+    bool is_there = kept != NULL;
+    if (is_there) {
+        *out = *kept;
+        free(kept);
+    }
+    if (is_there && out->base + lo >= (char *)out->start &&
+        out->base + hi <= (char *)out->start + out->len) {
+        return true;
+    }
+    if (is_there) {
+        munmap(out->start, out->len);
+    }
+    return map_kept(f, is_write, lo, out);
+}
+
+// Pages of memory that is the file are faulted by all members that write there, again in each
+// access where the mapping is not kept.
+static bool map_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+{
+    if (!take_kept(f, true, lo, hi, out) && !map(f, lo, hi, PROT_READ | PROT_WRITE, out)) {
+        return false;
+    }
+    if (!populate(out, page_of(lo), hi, MADV_POPULATE_WRITE)) {
+        munmap(out->start, out->len);
+        return false;
+    }
+    return true;
+}
+
+// Only one process can make space at a time, and makes it for all.
+static bool make_space(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    bool has_turn = f->is_memory && pli_file_turn_is_worth(f, (size_t)(hi - lo));
+    if (has_turn) {
+        pli_file_turn_take(f);
+    }
+    bool is_made = fallocate(f->fd, 0, lo, hi - lo) == 0;
+    if (has_turn) {
+        pli_file_turn_give(f);
+    }
+    return is_made;
+}
+
+bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
 {
     struct stat s;
     if (pli_file_map_is_large(f, lo, hi) && fstat(f->fd, &s) == 0 && s.st_size < hi) {
         return map_longer(f, lo, hi, out);
     }
-    return may_map(f) && fallocate(f->fd, 0, lo, hi - lo) == 0 &&
-           pli_file_map_open_made(f, lo, hi, out);
+    if (!pli_file_map_is_allowed(f) || !make_space(f, lo, hi)) {
+        return false;
+    }
+    return f->is_memory ? map_memory(f, lo, hi, out) : pli_file_map_open_made(f, lo, hi, out);
 }
 
-static long n_fault(void)
+bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                              struct pli_file_map *out)
 {
-    struct rusage u;
-    return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_minflt + u.ru_majflt : 0;
+    struct stat s;
+    return f->is_memory && pli_file_map_is_allowed(f) && fstat(f->fd, &s) == 0 &&
+           s.st_size >= hi && map_memory(f, lo, hi, out);
 }
 
-bool pli_file_map_open_read(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
     struct stat s;
-    if (!may_map(f) || fstat(f->fd, &s) != 0 || s.st_size < hi) {
+    if (!pli_file_map_is_allowed(f) || fstat(f->fd, &s) != 0 || s.st_size < hi ||
+        !(take_kept(f, false, lo, hi, out) || map(f, lo, hi, PROT_READ, out))) {
         return false;
     }
-    long before = pli_file_map_is_large(f, lo, hi) ? n_fault() : 0;
-    if (!map_populated(f, lo, hi, PROT_READ, MADV_POPULATE_READ, out)) {
+    if (!out->has_large && pli_file_map_is_large(f, lo, hi)) {
+        out->has_large = madvise(out->start, out->len, MADV_HUGEPAGE) == 0;
+    }
+    if (!populate(out, page_of(lo), hi, MADV_POPULATE_READ)) {
+        munmap(out->start, out->len);
         return false;
     }
-    out->is_small = pli_file_map_is_large(f, lo, hi) && (hi - lo) / FAULT_SPAN < n_fault() - before;
     return true;
 }
 
-void pli_file_map_close(struct pli_file_map *m)
+static void drop(struct pli_file_map *kept)
 {
-    munmap(m->start, m->len);
+    if (kept != NULL) {
+        munmap(kept->start, kept->len);
+        free(kept);
+    }
+}
+
+void pli_file_map_close(struct pli_file *f, struct pli_file_map *m)
+{
+    struct pli_file_map *kept = m->is_kept ? malloc(sizeof *kept) : NULL;
+    if (kept == NULL) {
+        munmap(m->start, m->len);
+        return;
+    }
+    *kept = *m;
+    drop(atomic_exchange(&f->kept[m->is_write], kept));
+}
+
+void pli_file_map_end(struct pli_file *f)
+{
+    drop(atomic_exchange(&f->kept[false], NULL));
+    drop(atomic_exchange(&f->kept[true], NULL));
 }

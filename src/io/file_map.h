@@ -14,8 +14,10 @@ struct pli_file;
 struct pli_file_map {
     void *start;
     size_t len;
-    char *base;    // where offset 0 of the file would be
-    bool is_small; // for reading: a long range that the system has in small pages
+    char *base;     // where offset 0 of the file would be
+    bool has_large; // large pages were asked for
+    bool is_write;
+    bool is_kept; // the file keeps it for the next access, which finds its page tables filled
 };
 
 // What pli_file_sys_type tells of a file system.
@@ -26,20 +28,30 @@ bool pli_file_map_has_large_pages(uint32_t system);
 // Whether it is NFS; the same of the folder of a file that is not there.
 bool pli_file_map_is_nfs(uint32_t system);
 bool pli_file_map_is_nfs_folder(const char *name);
+// Whether its pages are the file: to read a page costs the system as much as to find it.
+bool pli_file_map_is_memory(uint32_t system);
+
+// Whether data may be moved through a mapping of the file.
+bool pli_file_map_is_allowed(const struct pli_file *f);
 
 // Whether a mapping of the range would have large pages, unless the system has it in small ones.
 bool pli_file_map_is_large(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi);
 // Map a range of the file for writing; the file has space there afterwards, and its pages are in
 // memory, so that an error of the disk is known now and not by a signal later. False: it cannot be
 // had, and the caller writes in another way, which tells why. Context: any thread.
-bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
-                       struct pli_file_map *out);
+bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out);
 // The same where the file has space.
 bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out);
+// The same where memory is the file, and the range before its end: space is made page by page, and
+// others may make some elsewhere in the file at the same time.
+bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                              struct pli_file_map *out);
 // The same for reading, of a range that the file has as a whole.
-bool pli_file_map_open_read(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out);
-void pli_file_map_close(struct pli_file_map *m);
+void pli_file_map_close(struct pli_file *f, struct pli_file_map *m);
+// Forget what was kept.
+void pli_file_map_end(struct pli_file *f);
 
 #endif

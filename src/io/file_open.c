@@ -9,6 +9,7 @@
 #include "io/file_coll.h"
 #include "io/file_map.h"
 #include "io/file_query.h"
+#include "io/file_ring.h"
 #include "io/file_shared.h"
 #include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
@@ -107,6 +108,7 @@ static enum pli_err open_one(struct pli_file *f, int flags)
                     (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(system));
     f->is_local = pli_file_map_is_local(system);
     f->has_large_pages = f->is_local && pli_file_map_has_large_pages(system);
+    f->is_memory = pli_file_map_is_memory(system);
     f->has_uring = pli_file_uring_is_wanted(system);
     return PLI_OK;
 }
@@ -214,6 +216,7 @@ static void destroy(struct pli_file *f)
     pli_file_coll_end(f);
     pli_file_shared_map_close(f);
     pli_file_shared_batch_close(f);
+    pli_file_ring_close(f);
     pli_file_shared_destroy(f);
     pli_comm_release(f->comm);
     pli_file_view_release(&f->view);
@@ -222,6 +225,7 @@ static void destroy(struct pli_file *f)
     if (f->fd >= 0) {
         close(f->fd);
     }
+    pli_file_map_end(f);
     free(atomic_load(&f->spare));
     free(f->name);
     pthread_mutex_destroy(&f->range);
@@ -325,6 +329,7 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
 static enum pli_err close_all(struct pli_file *f)
 {
     enum pli_err err = PLI_OK;
+    pli_file_map_end(f);
     // What another host wrote last may be refused only now.
     if (close(f->fd) != 0 && errno != EINTR) {
         err = pli_file_sys_fail(errno, "close", f->name, 0, -1);

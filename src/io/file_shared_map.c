@@ -100,10 +100,10 @@ void pli_file_shared_map_note(struct pli_file *f, const struct pli_file_access *
     }
 }
 
-static void forget_window(struct pli_file_window *w)
+static void forget_window(struct pli_file *f, struct pli_file_window *w)
 {
     if (w->lo < w->hi) {
-        pli_file_map_close(&w->map);
+        pli_file_map_close(f, &w->map);
     }
     w->lo = w->hi = 0;
 }
@@ -125,7 +125,7 @@ static bool move_window(struct pli_file *f, struct pli_file_window *w, MPI_Offse
     MPI_Offset lo = at / step * step, hi = lo + step;
     struct rlimit most;
     struct stat s;
-    forget_window(w);
+    forget_window(f, w);
     if (!f->is_local || fstat(f->fd, &s) != 0 ||
         (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
          (rlim_t)hi > most.rlim_cur)) {
@@ -189,7 +189,7 @@ void pli_file_shared_map_reset(struct pli_file *f, MPI_Offset size, bool is_exac
     if (f->window == NULL) {
         return;
     }
-    forget_window(f->window);
+    forget_window(f, f->window);
     if (f->comm->rank == 0 && is_exact) {
         set_end(f, size);
     } else if (f->comm->rank == 0) {
@@ -202,7 +202,7 @@ enum pli_err pli_file_shared_map_trim(struct pli_file *f, bool is_each)
     struct stat s;
     MPI_Offset end = largest_end(f);
     int rc = 0;
-    forget_window(f->window);
+    forget_window(f, f->window);
     if (f->comm->rank != 0 && !is_each) {
         return PLI_OK;
     }
@@ -231,7 +231,7 @@ enum pli_err pli_file_shared_map_open(struct pli_file *f)
 void pli_file_shared_map_close(struct pli_file *f)
 {
     if (f->window != NULL) {
-        forget_window(f->window);
+        forget_window(f, f->window);
         pthread_mutex_destroy(&f->window->lock);
         free(f->window);
     }

@@ -46,6 +46,14 @@ void pli_file_turn_take(const struct pli_file *f)
     }
 }
 
+bool pli_file_turn_try(const struct pli_file *f)
+{
+    uint32_t none = 0, me = (uint32_t)f->comm->rank + 1;
+    return f->pointer.turn != NULL &&
+           atomic_load_explicit(f->pointer.turn, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong(f->pointer.turn, &none, me);
+}
+
 void pli_file_turn_give(const struct pli_file *f)
 {
     uint32_t me = (uint32_t)f->comm->rank + 1;

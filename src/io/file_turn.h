@@ -15,6 +15,8 @@ enum { PLI_FILE_TURN = 1 << 20 }; // bytes to write in one turn at most
 bool pli_file_turn_is_worth(const struct pli_file *f, size_t len);
 // Nothing but speed depends on it: who has waited for long writes without.
 void pli_file_turn_take(const struct pli_file *f);
+// The same without waiting; false: another has it, or nobody can.
+bool pli_file_turn_try(const struct pli_file *f);
 void pli_file_turn_give(const struct pli_file *f);
 
 #endif

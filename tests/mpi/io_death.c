@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { RECORD = 64, N_RECORD = 512, BYTES = RECORD * N_RECORD };
+enum { RECORD = 64, N_RECORD = 512, MOST_RECORD = 24576 };
 
 static int me, n, victim;
 static bool is_respawn;
@@ -24,6 +24,12 @@ static int dies_in; // the n-th call that moves data; 0: in none
 // record between those of the ranks is left out.
 static bool is_far;
 static int width; // records of a row: one of each rank, and one of nobody
+// "ring": members put data into memory that they share, several MiB, and rank 0 writes it. Rank 0
+// dies there, or kills another while that still has windows to fill.
+static bool is_ring;
+static int n_record = N_RECORD, bytes = RECORD * N_RECORD;
+static int kills_in; // as dies_in
+static pid_t victim_pid;
 
 static void die(void)
 {
@@ -34,6 +40,9 @@ static ssize_t move_data(long number, int fd, const struct iovec *iov, int n_iov
 {
     if (dies_in > 0 && --dies_in == 0) {
         die();
+    }
+    if (kills_in > 0 && --kills_in == 0) {
+        kill(victim_pid, SIGKILL);
     }
     return syscall(number, fd, iov, n_iov, at, 0);
 }
@@ -128,7 +137,7 @@ static MPI_File open_records(MPI_Comm comm, const char *map)
     snprintf(text, sizeof text, "%d", n);
     MPI_Info_create(&info);
     MPI_Info_set(info, "cb_nodes", text); // every rank writes
-    MPI_Info_set(info, "cb_buffer_size", "8192");
+    MPI_Info_set(info, "cb_buffer_size", is_ring ? "16777216" : "8192");
     MPI_Info_set(info, "pliant_map", map);
     T_EQ(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f), 0);
     MPI_Info_free(&info);
@@ -148,7 +157,7 @@ static void fill(void)
     memset(line, 'o', sizeof line);
     T_EQ(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &f),
          0);
-    for (int i = 0; me == 0 && i < N_RECORD * width; i++) {
+    for (int i = 0; me == 0 && i < n_record * width; i++) {
         T_EQ(MPI_File_write(f, line, RECORD, MPI_BYTE, MPI_STATUS_IGNORE), 0);
     }
     T_EQ(MPI_File_close(&f), 0);
@@ -161,7 +170,7 @@ static void check_bytes(MPI_Comm comm)
     static char line[RECORD];
     MPI_File f;
     T_EQ(MPI_File_open(comm, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &f), 0);
-    for (int i = 0; i < N_RECORD * width && t_failed == 0; i++) {
+    for (int i = 0; i < n_record * width && t_failed == 0; i++) {
         T_EQ(MPI_File_read(f, line, RECORD, MPI_BYTE, MPI_STATUS_IGNORE), 0);
         int rank = i % width;
         for (int k = 0; k < RECORD && t_failed == 0; k++) {
@@ -177,21 +186,33 @@ static int act(MPI_File f, const char *where, char *buf)
     MPI_Request r;
     int rc;
     if (strcmp(where, "read") == 0) {
-        return MPI_File_read_all(f, buf, BYTES, MPI_BYTE, &s);
+        return MPI_File_read_all(f, buf, bytes, MPI_BYTE, &s);
     }
     if (strcmp(where, "later") == 0) {
-        rc = MPI_File_iwrite_all(f, buf, BYTES, MPI_BYTE, &r);
+        rc = MPI_File_iwrite_all(f, buf, bytes, MPI_BYTE, &r);
         return rc == 0 ? MPI_Wait(&r, &s) : rc;
     }
     if (strcmp(where, "ordered") == 0) {
-        return MPI_File_write_ordered(f, buf, BYTES, MPI_BYTE, &s);
+        return MPI_File_write_ordered(f, buf, bytes, MPI_BYTE, &s);
     }
-    return MPI_File_write_all(f, buf, BYTES, MPI_BYTE, &s);
+    return MPI_File_write_all(f, buf, bytes, MPI_BYTE, &s);
+}
+
+static void arm_ring(void)
+{
+    victim_pid = getpid();
+    MPI_Bcast(&victim_pid, sizeof victim_pid, MPI_BYTE, victim, MPI_COMM_WORLD);
+    dies_in = me == 0 && victim == 0 ? 2 : 0;
+    kills_in = me == 0 && victim != 0 ? 1 : 0;
 }
 
 // Dies at once, or in a call that moves data.
 static void arm(const char *where)
 {
+    if (is_ring) {
+        arm_ring();
+        return;
+    }
     if (me == victim) {
         dies_in = strcmp(where, "absent") == 0 || strcmp(where, "mapped") == 0 ||
                           strcmp(where, "ordered") == 0
@@ -205,10 +226,10 @@ static void arm(const char *where)
 
 static void use_again(MPI_Comm c, char *buf)
 {
-    memset(buf, new_byte(me), BYTES);
+    memset(buf, new_byte(me), bytes);
     check_bytes(c);
     MPI_File again = open_records(c, "automatic");
-    T_EQ(MPI_File_write_at_all(again, 0, buf, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_write_at_all(again, 0, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE), 0);
     T_EQ(MPI_File_close(&again), 0);
     check_bytes(c);
 }
@@ -224,8 +245,8 @@ static void go_on(MPI_File *f, char *buf)
 {
     // What one rank does alone still works, and closing.
     MPI_Comm rest;
-    memset(buf, new_byte(me), BYTES);
-    T_EQ(MPI_File_write_at(*f, 0, buf, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    memset(buf, new_byte(me), bytes);
+    T_EQ(MPI_File_write_at(*f, 0, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE), 0);
     T_EQ(MPI_File_close(f), 0);
     T_OK(*f == MPI_FILE_NULL);
     if (is_respawn) {
@@ -259,7 +280,7 @@ static void die_in_open(void)
 
 int main(int argc, char **argv)
 {
-    static char buf[BYTES];
+    static char buf[RECORD * MOST_RECORD];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
@@ -268,7 +289,10 @@ int main(int argc, char **argv)
     victim = atoi(argv[2]);
     is_respawn = argc > 3 && strcmp(argv[3], "respawn") == 0;
     is_far = strcmp(argv[1], "behind") == 0;
-    width = is_far ? n : n + 1;
+    is_ring = strcmp(argv[1], "ring") == 0;
+    width = is_far || is_ring ? n : n + 1;
+    n_record = is_ring ? MOST_RECORD : N_RECORD;
+    bytes = RECORD * n_record;
     int version;
     MPIX_Comm_world_version(MPI_COMM_WORLD, &version);
     if (version > 0) { // this process was started instead of the one that died
@@ -291,7 +315,7 @@ int main(int argc, char **argv)
         MPI_File f = open_records(MPI_COMM_WORLD, is_mapped ? "automatic" : "disable");
         MPI_Barrier(MPI_COMM_WORLD);
         arm(argv[1]);
-        memset(buf, new_byte(me), BYTES);
+        memset(buf, new_byte(me), bytes);
         expect_death(act(f, argv[1], buf));
         expect_death(act(f, argv[1], buf)); // and again
         go_on(&f, buf);
