@@ -13,6 +13,7 @@
 #include "msg/request.h"
 #include "net/shm/other_job.h"
 #include "net/shm/peer_memory.h"
+#include "obj/comm.h"
 #include "obj/cursor.h"
 #include "obj/datatype.h"
 
@@ -23,8 +24,10 @@
 enum {
     WORTH = 16385,      // below it blocks are faster everywhere
     HELP_WORTH = 65536, // from here on the sender's core may help. bench: lat
-    BOTH_WAYS = 131072, // between these a lane that sends reads alone: in both ways it is best
-    BOTH_WAYS_END = 1 << 20,
+    BOTH_WORTH = 65536, // from here on data that goes both ways is a case of its own
+    MANY_WORTH = 65536, // below it a buffer that several ranks get is not read by them
+    COLL_READ = 131072, // between these a collective that also sends reads alone
+    COLL_READ_END = 1 << 20,
     CHUNK_MIN = 32768, // of a common copy
     CHUNK_MAX = 262144,
     STEP = 1 << 20,   // what one system call copies at most
@@ -65,13 +68,25 @@ static struct iovec *pieces_of(const struct pli_request *send, int *n_out)
     return pieces;
 }
 
+// A collective sends the same buffer to several ranks: those that read it at the same time are in
+// each other's way at its pages.
+static bool is_offered(const struct pli_request *send)
+{
+    static const void *last[PLI_NODE_N_LANE];
+    const void **at = &last[send->lane->index];
+    bool is = send->lane->n_offer > 0 && *at == send->buf && send->size < MANY_WORTH &&
+              (send->item.context & 3) == PLI_CHAN_COLL;
+    *at = send->buf;
+    return is;
+}
+
 // Jobs that outlive failures withdraw sends while a receiver may be reading: theirs go in blocks.
 void pli_cma_offer(struct pli_request *send, struct pli_shm_cell *cell)
 {
     cell->word[1] = cell->word[2] = 0;
     if (pli_conf.onecopy[0] == 'o' || pli_request_may_be_withdrawn ||
         pli_lane_is_within(send->lane, send->conn) ||
-        (send->size < WORTH && pli_conf.onecopy[0] != 'c')) {
+        (pli_conf.onecopy[0] != 'c' && (send->size < WORTH || is_offered(send)))) {
         return;
     }
     send->state |= PLI_REQ_OFFERED;
@@ -198,6 +213,21 @@ static bool fetch_list(struct pli_conn *from, uint64_t want, uint64_t address, u
     return pli_peer_memory_read(from->shm.box, &to, 1, &source, 1, len);
 }
 
+// Whether the lane sends as well, so that this core copies in any case. In collectives many ranks
+// do, and are fast only when all go the same way: they do not try ways.
+static bool choose_both(const struct pli_request *recv, uint64_t want, enum pli_copy_way *out)
+{
+    if (recv->lane->n_offer == 0 || want < BOTH_WORTH) {
+        return false;
+    }
+    if ((recv->item.context & 3) != PLI_CHAN_COLL) {
+        *out = pli_copy_select_both(recv->lane, want);
+        return true;
+    }
+    *out = PLI_COPY_READ;
+    return want >= COLL_READ && want < COLL_READ_END;
+}
+
 // The way for a message that may be read.
 static enum pli_copy_way choose(struct pli_request *recv, uint64_t want, bool is_dense,
                                 uint64_t now)
@@ -207,11 +237,11 @@ static enum pli_copy_way choose(struct pli_request *recv, uint64_t want, bool is
     if (pli_conf.onecopy[0] == 'c') {
         return (enum pli_copy_way)(n_way - 1);
     }
-    // Data goes both ways, so both cores have to copy: each what it gets, once.
-    if (is_dense && want >= BOTH_WAYS && want < BOTH_WAYS_END && recv->lane->n_offer > 0) {
-        return PLI_COPY_READ;
+    enum pli_copy_way way;
+    if (is_dense && choose_both(recv, want, &way)) {
+        return way;
     }
-    enum pli_copy_way way = pli_copy_select_take(recv->lane, want, n_way);
+    way = pli_copy_select_take(recv->lane, want, n_way);
     if (is_dense) {
         pli_copy_select_begin(recv, way, now);
     }
@@ -225,7 +255,8 @@ enum pli_cma_result pli_cma_accept(struct pli_request *recv, struct pli_conn *fr
     if (address == 0 || want == 0 || n_piece > PLI_PEER_MEMORY_PIECES || !may_read(from, now)) {
         return PLI_CMA_FAILED;
     }
-    enum pli_copy_way way = choose(recv, want, n_piece == 1 && recv->type->is_dense, now);
+    bool is_dense = n_piece == 1 && recv->type->is_dense;
+    enum pli_copy_way way = choose(recv, want, is_dense, now);
     enum pli_cma_result result;
     if (way == PLI_COPY_BLOCKS) {
         return PLI_CMA_FAILED;
@@ -236,6 +267,9 @@ enum pli_cma_result pli_cma_accept(struct pli_request *recv, struct pli_conn *fr
     struct iovec list[PLI_PEER_MEMORY_PIECES];
     bool is_read =
         fetch_list(from, want, address, n_piece, list) && read_all(recv, from, want, list);
+    if (is_read && is_dense && recv->lane->n_offer > 0) {
+        pli_copy_select_work(recv->lane, PLI_COPY_WORK_READ, want, want, pli_clock_ns() - now);
+    }
     return is_read ? PLI_CMA_DONE : PLI_CMA_FAILED;
 }
 

@@ -3,12 +3,16 @@
 // Messages of about the same size are a class. Each way is tried with a few messages in a row; then
 // the best one is used. Now and then another is tried again, and all are when the best one takes
 // another time than before, because the program then does something else. What is measured is the
-// time to the end of a receive from the later of two moments, when it was known and when the one
-// before it was over: the latency of a single message, and the share of one in a stream of them. A
-// way is changed only when no message is under way, since two ways at once would measure neither.
+// time of the whole row by its bytes, from the later of two moments, when a receive was known and
+// when the one before it was over: the latency of single messages, and the share of one in a stream
+// of them, whose ends may come all at once. Time in which two ways were under way counts for none.
+// A time that surprises is measured once more: others may have had the core.
+//
+// Where data goes both ways the time of a receive says little: it includes what this core does for
+// the other direction, and the other core what it does for this one. There the work counts that a
+// core has with a byte: to read it, or to copy it to a block and another one out of it.
 #include "msg/copy_select.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "msg/lane.h"
 #include "msg/request.h"
@@ -16,14 +20,15 @@
 enum {
     CLASS_MIN = 14, // log2 of the smallest size
     N_CLASS = 12,
-    TRY = 4,       // messages in a row with one way when it is tried
-    FIRST = 24,    // in the first class, when much is in no cache and not yet mapped
-    LOOK = 32,     // messages after which the best way is looked at again
-    STAY = 4,      // such looks before another way is tried
-    PATIENCE = 64, // messages for which a change waits until none is under way
-    RARELY = 4,    // a way that is far slower is tried again every so many times
-    N_SAMPLE = 8,
-    FEW = 2, // samples that count for something
+    TRY = 4,        // messages in a row with one way when it is tried
+    FIRST = 24,     // in the first class, when much is in no cache and not yet mapped
+    LOOK = 32,      // messages after which the best way is looked at again
+    STAY = 4,       // such looks before another way is tried
+    PATIENCE = 64,  // messages for which a change waits until none is under way
+    RARELY = 4,     // a way that is far slower is tried again every so many times
+    VAIN = 3,       // rows without a measurement before a way counts as bad
+    BOTH_TRY = 8,   // messages both ways with one way when it is tried,
+    BOTH_STAY = 256 // and between two such trials
 };
 
 #define UNMEASURED 1e3f // where no measurement counted: a second for a megabyte
@@ -31,48 +36,30 @@ enum {
 struct class
 {
     float cost[PLI_N_COPY_WAY]; // ns per byte; 0: not measured
-    float sample[N_SAMPLE];     // the last of the messages in a row
-    uint32_t n_sample;
-    uint8_t way, n_look, n_try;
+    float doubted;              // what the row before this one measured; 0: it did not surprise
+    uint64_t ns, bytes;         // of the row so far
+    uint8_t way, n_look, n_try, n_vain;
     uint8_t begun;   // bits: ways that were ever tried
     bool is_staying; // with the best one
     int32_t left;    // messages in a row that are to come
+    // Both ways: work of this core by byte; 0: not measured.
+    float work[PLI_N_COPY_WORK];
+    uint32_t n_both; // messages so far
 };
 
 // Guarded by the lane's lock.
 static struct lane_costs {
     struct class class[N_CLASS];
     uint64_t start_ns;
-    uint32_t n_open; // receives under way
-    uint8_t way;     // theirs
-    bool is_mixed;   // or not all of them
-    bool is_warm;    // all ways were tried in some class
+    uint32_t n_open[PLI_N_COPY_WAY]; // receives under way
+    bool is_mixed;                   // more than one way was, since start_ns
+    bool is_warm;                    // all ways were tried in some class
 } all_costs[PLI_NODE_N_LANE];
 
 static struct class *class_of(struct lane_costs *t, uint64_t size)
 {
     int k = 63 - __builtin_clzll(size | 1) - CLASS_MIN;
     return &t->class[k < 0 ? 0 : k >= N_CLASS ? N_CLASS - 1 : k];
-}
-
-// The second smallest: the smallest may be luck, others may have been interrupted.
-static float judge(const struct class *c)
-{
-    float a = c->sample[0], b = c->sample[1];
-    if (b < a) {
-        a = c->sample[1];
-        b = c->sample[0];
-    }
-    for (uint32_t i = FEW; i < c->n_sample && i < N_SAMPLE; i++) {
-        float x = c->sample[i];
-        if (x < a) {
-            b = a;
-            a = x;
-        } else if (x < b) {
-            b = x;
-        }
-    }
-    return b;
 }
 
 static int best_of(const struct class *c, int n_way)
@@ -106,28 +93,57 @@ static int again(struct class *c, int n_way, int best)
     return is_far_off && c->n_try % RARELY != 0 ? best : w;
 }
 
-// Count the messages in a row.
-static void settle(struct class *c)
+// Whether a measurement is another than what is known of this way, or twice that of another way.
+static bool is_surprise(const struct class *c, float cost)
 {
     float was = c->cost[c->way];
-    if (c->n_sample >= FEW) {
-        float cost = judge(c);
-        if (c->is_staying && (cost > was * 1.3f || cost < was * 0.75f)) {
-            for (int w = 0; w < PLI_N_COPY_WAY; w++) {
-                c->cost[w] = 0;
-            }
-        }
-        c->cost[c->way] = cost;
-    } else if (c->begun != 0 && was <= 0) {
-        c->cost[c->way] = UNMEASURED;
+    if (was > 0) {
+        return cost > was * 1.3f || cost < was * 0.75f;
     }
-    c->n_sample = 0;
+    for (int w = 0; w < PLI_N_COPY_WAY; w++) {
+        if (c->cost[w] > 0 && cost > c->cost[w] * 2) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Count the messages in a row. False: the same again.
+static bool settle(struct class *c)
+{
+    if (c->begun == 0) {
+        return true; // nothing was tried yet
+    }
+    float was = c->cost[c->way], cost = c->bytes > 0 ? (float)c->ns / (float)c->bytes : 0;
+    c->ns = c->bytes = 0;
+    if (cost <= 0) {
+        bool is_bad = was <= 0 && ++c->n_vain >= VAIN;
+        c->cost[c->way] = is_bad ? UNMEASURED : was;
+        return was > 0 || is_bad;
+    }
+    c->n_vain = 0;
+    if (is_surprise(c, cost) && c->doubted <= 0) {
+        c->doubted = cost;
+        return false;
+    }
+    cost = c->doubted > 0 && c->doubted < cost ? c->doubted : cost;
+    c->doubted = 0;
+    if (c->is_staying && is_surprise(c, cost)) {
+        for (int w = 0; w < PLI_N_COPY_WAY; w++) {
+            c->cost[w] = 0;
+        }
+    }
+    c->cost[c->way] = cost;
+    return true;
 }
 
 // Messages in a row are over: count them, and say what comes next.
 static void turn(struct lane_costs *t, struct class *c, int n_way)
 {
-    settle(c);
+    if (!settle(c)) {
+        c->left = c->is_staying || c->n_vain > 0 ? LOOK : TRY;
+        return;
+    }
     int w = untried(c, n_way);
     bool was_staying = c->is_staying;
     c->is_staying = false;
@@ -148,11 +164,20 @@ static void turn(struct lane_costs *t, struct class *c, int n_way)
     c->way = (uint8_t)w;
 }
 
+static bool is_idle(const struct lane_costs *t)
+{
+    uint32_t n = 0;
+    for (int w = 0; w < PLI_N_COPY_WAY; w++) {
+        n += t->n_open[w];
+    }
+    return n == 0;
+}
+
 enum pli_copy_way pli_copy_select_take(struct pli_lane *lane, uint64_t size, int n_way)
 {
     struct lane_costs *t = &all_costs[lane->index];
     struct class *c = class_of(t, size);
-    if (c->left <= 0 && (t->n_open == 0 || c->is_staying || c->left < -PATIENCE)) {
+    if (c->left <= 0 && (c->is_staying || is_idle(t) || c->left < -PATIENCE)) {
         turn(t, c, n_way);
     }
     c->left--;
@@ -162,26 +187,69 @@ enum pli_copy_way pli_copy_select_take(struct pli_lane *lane, uint64_t size, int
 void pli_copy_select_begin(struct pli_request *recv, enum pli_copy_way way, uint64_t now_ns)
 {
     struct lane_costs *t = &all_costs[recv->lane->index];
-    recv->state |= PLI_REQ_COPY;
-    if (t->n_open == 0) {
+    recv->state |= (uint16_t)(PLI_REQ_COPY | (unsigned)way * PLI_REQ_COPY_WAY);
+    if (is_idle(t)) {
         t->start_ns = now_ns;
-        t->way = (uint8_t)way;
         t->is_mixed = false;
     }
-    t->is_mixed = t->is_mixed || t->way != way;
-    t->n_open++;
+    t->n_open[way]++;
+    for (int w = 0; w < PLI_N_COPY_WAY; w++) {
+        t->is_mixed = t->is_mixed || (w != (int)way && t->n_open[w] > 0);
+    }
 }
 
-void pli_copy_select_end(struct pli_request *recv)
+void pli_copy_select_end(struct pli_request *recv, uint64_t now_ns)
 {
     struct lane_costs *t = &all_costs[recv->lane->index];
     uint64_t size = recv->bytes < recv->size ? recv->bytes : recv->size;
     struct class *c = class_of(t, size);
-    uint64_t now = pli_clock_ns();
-    if (!t->is_mixed && c->way == t->way && size > 0) {
-        c->sample[c->n_sample++ % N_SAMPLE] = (float)(now - t->start_ns + 1) / (float)size;
+    unsigned way = recv->state / PLI_REQ_COPY_WAY & 3;
+    if (!t->is_mixed && c->way == way) {
+        c->ns += now_ns - t->start_ns + 1;
+        c->bytes += size;
     }
-    t->start_ns = now;
-    t->n_open--;
-    recv->state &= (uint16_t)~PLI_REQ_COPY;
+    t->start_ns = now_ns;
+    t->n_open[way]--;
+    int n_way = 0;
+    for (int w = 0; w < PLI_N_COPY_WAY; w++) {
+        n_way += t->n_open[w] > 0;
+    }
+    t->is_mixed = n_way > 1;
+    recv->state &= (uint16_t) ~(PLI_REQ_COPY | 3 * PLI_REQ_COPY_WAY);
+}
+
+// What a byte costs each of two cores that send to each other.
+static float both_cost(const struct class *c, enum pli_copy_way way)
+{
+    const float *w = c->work;
+    if (way == PLI_COPY_READ) {
+        return w[PLI_COPY_WORK_READ];
+    }
+    float in = w[PLI_COPY_WORK_IN], out = w[PLI_COPY_WORK_OUT]; // one may not be known yet
+    return in > 0 && out > 0 ? in + out : 2 * (in + out);
+}
+
+enum pli_copy_way pli_copy_select_both(struct pli_lane *lane, uint64_t size)
+{
+    struct class *c = class_of(&all_costs[lane->index], size);
+    uint32_t n = c->n_both++ % BOTH_STAY;
+    float read = both_cost(c, PLI_COPY_READ), blocks = both_cost(c, PLI_COPY_BLOCKS);
+    // The work with blocks leaves out what it takes to wait for them.
+    enum pli_copy_way best = blocks < read * 0.85f ? PLI_COPY_BLOCKS : PLI_COPY_READ;
+    enum pli_copy_way other = best == PLI_COPY_READ ? PLI_COPY_BLOCKS : PLI_COPY_READ;
+    if (c->n_both <= 2 * BOTH_TRY) {
+        return c->n_both <= BOTH_TRY ? PLI_COPY_READ : PLI_COPY_BLOCKS;
+    }
+    float cost = both_cost(c, best), its = both_cost(c, other);
+    bool is_worth = its < cost * 1.5f || c->n_both / BOTH_STAY % RARELY == 0;
+    return n < BOTH_TRY && is_worth ? other : best;
+}
+
+void pli_copy_select_work(struct pli_lane *lane, enum pli_copy_work work, uint64_t size,
+                          uint64_t bytes, uint64_t ns)
+{
+    float *w = &class_of(&all_costs[lane->index], size)->work[work];
+    float now = (float)(ns + 1) / (float)bytes;
+    // Time that others took does not count: what is longer than before is believed slowly.
+    *w += (now - *w) * (*w <= 0 ? 1 : now < *w ? 0.5f : 0.05f);
 }

@@ -18,12 +18,27 @@ enum pli_copy_way {
     PLI_N_COPY_WAY
 };
 
+// What a core does for a message.
+enum pli_copy_work {
+    PLI_COPY_WORK_READ, // copy all of it
+    PLI_COPY_WORK_IN,   // copy it to blocks
+    PLI_COPY_WORK_OUT,  // copy it out of blocks
+    PLI_N_COPY_WORK
+};
+
 // Context of all: lane locked.
 
 // The way for a message of so many bytes of which the first n_way ways are possible.
 enum pli_copy_way pli_copy_select_take(struct pli_lane *lane, uint64_t size, int n_way);
 // The receive begins to be copied this way, and is over; pli_rndv_end_receive says the latter.
 void pli_copy_select_begin(struct pli_request *recv, enum pli_copy_way way, uint64_t now_ns);
-void pli_copy_select_end(struct pli_request *recv);
+void pli_copy_select_end(struct pli_request *recv, uint64_t now_ns);
+
+// The way while the lane has sends of its own under way, so that this core copies in any case: by
+// blocks, or it reads.
+enum pli_copy_way pli_copy_select_both(struct pli_lane *lane, uint64_t size);
+// Then: so many bytes of a message of this size took this core so long.
+void pli_copy_select_work(struct pli_lane *lane, enum pli_copy_work work, uint64_t size,
+                          uint64_t bytes, uint64_t ns);
 
 #endif

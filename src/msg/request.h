@@ -63,7 +63,8 @@ enum pli_request_state {
     PLI_REQ_WITHDRAWN = 256, // withdrawn, but the other side may still name it
     PLI_REQ_OFFERED = 1024,  // a send that is counted in lane->n_offer
     PLI_REQ_COPY = 512,      // a receive whose copy is measured: copy_select.h
-    PLI_REQ_LOGGED = 2048,   // a receive whose message will be written down: message_log.h
+    PLI_REQ_COPY_WAY = 2048, // times its enum pli_copy_way, in two bits
+    PLI_REQ_LOGGED = 8192,   // a receive whose message will be written down: message_log.h
 };
 
 struct pli_request {

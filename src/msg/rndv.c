@@ -3,6 +3,7 @@
 // receiver empties them, both cores copying at once; or it is copied once: cma.c.
 #include "msg/rndv.h"
 
+#include "base/clock.h"
 #include "base/conf.h"
 #include "base/log.h"
 #include "msg/lane.h"
@@ -23,6 +24,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { TIMED = 262144 }; // a clock is read for one piece of these
 
 // A cursor for a transfer in pieces; dense layouts need none.
 bool pli_rndv_make_cursor(struct pli_request *r)
@@ -49,7 +52,7 @@ void pli_rndv_end_receive(struct pli_request *recv)
     pli_request_untrack(recv);
     pli_rndv_drop_cursor(recv);
     if ((recv->state & PLI_REQ_COPY) != 0) {
-        pli_copy_select_end(recv);
+        pli_copy_select_end(recv, pli_clock_ns());
     }
     pli_request_complete(recv, recv->bytes > recv->size ? PLI_ERR_TRUNC : PLI_OK);
 }
@@ -157,6 +160,12 @@ static void begin_stream(struct pli_request *send, uint64_t receiver_req, uint64
     pli_lane_wake(send->lane); // a thread that sleeps there must push; this one may not poll again
 }
 
+// Whether the piece at this offset is timed for copy_select.h: one in each so many bytes.
+static bool is_sample(const struct pli_lane *lane, uint64_t at)
+{
+    return lane->n_offer > 0 && at % TIMED == 0;
+}
+
 // Push one piece. False: no block or no room in the mailbox.
 static bool push_piece(struct pli_request *send)
 {
@@ -179,8 +188,14 @@ static bool push_piece(struct pli_request *send)
     if (send->cursor != NULL) {
         pli_cursor_pack(send->cursor, pli_shm_block_data(block), n);
     } else {
+        bool is_timed = is_sample(send->lane, send->moved);
+        uint64_t begin = is_timed ? pli_clock_ns() : 0;
         memcpy(pli_shm_block_data(block),
                (const char *)send->buf + send->type->true_lb + send->moved, n);
+        if (is_timed) {
+            pli_copy_select_work(send->lane, PLI_COPY_WORK_IN, send->bytes, n,
+                                 pli_clock_ns() - begin);
+        }
     }
     uint64_t pos;
     struct pli_shm_cell *cell = pli_shm_claim(&send->conn->shm, &pos);
@@ -238,8 +253,14 @@ static void take_piece(struct pli_lane *lane, const struct pli_shm_cell *cell)
     if (recv->cursor != NULL) {
         pli_cursor_unpack(recv->cursor, pli_shm_block_data(block), cell->size);
     } else {
+        bool is_timed = is_sample(lane, cell->word[2]);
+        uint64_t begin = is_timed ? pli_clock_ns() : 0;
         memcpy((char *)recv->buf + recv->type->true_lb + cell->word[2], pli_shm_block_data(block),
                cell->size);
+        if (is_timed) {
+            pli_copy_select_work(lane, PLI_COPY_WORK_OUT, recv->bytes, cell->size,
+                                 pli_clock_ns() - begin);
+        }
     }
     pli_shm_block_done(block);
     pli_shm_wake(recv->conn->shm.box); // it may sleep for want of blocks
