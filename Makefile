@@ -32,7 +32,7 @@
 #   make test-ranks-many   2000 ranks over TCP and 600 under the launchers of others, beside a rank that is busy (root for Slurm)
 #   make bench      measure against Debian's MPICH and Open MPI; B=names for some, QUICK=1 for a glance,
 #                   BEFORE=dir for an earlier build in place of the peers
-#                   B=busy: beside 0 to 20 processes that compute
+#                   B=busy: beside 0 to 20 processes that compute; B=observe: what --profile, --timeline and --check cost
 #   make bench-check  fails when a line got slower beside the peers than bench/ratios.json has it; STORE=1 writes that
 #   make bench-startup   time and memory of start-up over the number of ranks, with plots
 #   make bench-upc    UPC flat and in groups, triad, barrier, single gets and puts, with plots
@@ -177,7 +177,7 @@ demo: $(BUILD)/CMakeCache.txt
 
 bench: all
 	@tools/setup/need bench
-	@python3 bench/$(if $(filter abi,$(B)),abi.py,run.py) --build $(BUILD) $(if $(QUICK),--quick) $(if $(BEFORE),--before $(BEFORE)) $(filter-out abi,$(subst $(comma), ,$(B)))
+	@python3 bench/$(or $(filter abi observe,$(B)),run).py --build $(BUILD) $(if $(QUICK),--quick) $(if $(BEFORE),--before $(BEFORE)) $(filter-out abi observe,$(subst $(comma), ,$(B)))
 
 bench-check: all
 	@tools/setup/need bench

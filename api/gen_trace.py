@@ -117,10 +117,18 @@ def sampled(f, args, types, large, number, table):
     comm, (count, kind) = find(f, ("comm",), large), sized(f, large)
     peer = find(f, ("dest",), large) or find(f, ("source",), large)
     status, request = find(f, ("status",), large), find(f, ("out:request",), large)
-    lines = ["    struct pli_trace_thread *thread = pli_trace_self;",
+    lines = [f"    struct pli_trace_thread *thread = {'pli_trace_self' if table == 'pli_trace_next' else 'pli_trace_enter_sampled_std(&site)'};",
              "    struct pli_trace_sampled *sampled =",
-             f"        pli_trace_sample_begin(thread, site, {comm.name}, {kind.name}, {count.name}, {peer.name});",
-             "    if (__builtin_expect(sampled != NULL, 1)) {"]
+             f"        pli_trace_sample_begin(thread, site, {comm.name}, {kind.name}, {count.name}, {peer.name});"]
+    if table == "pli_trace_next":  # our library of another ABI calls MPI itself
+        lines[1:1] = ["    if (__builtin_expect(thread == NULL, 0) && pli_trace_is_foreign) {",
+                      "        pli_trace_outer = site;",
+                      f"        return ((int (*)({types})){table}[{number}])({args});", "    }"]
+    lines += ["    if (__builtin_expect(sampled == NULL, 0) && pli_trace_is_fortran(site)) {",
+              "        site = pli_trace_leave_fortran(site, __builtin_frame_address(0));",
+              "        sampled =",
+              f"            pli_trace_sample_begin(thread, site, {comm.name}, {kind.name}, {count.name}, {peer.name});",
+              "    }", "    if (__builtin_expect(sampled != NULL, 1)) {"]
     if status:  # who was waited for
         lines += ["        MPI_Status own;",
                   f"        {status.name} = {peer.name} < 0 && {status.name} == MPI_STATUS_IGNORE ? &own : {status.name};"]
@@ -139,7 +147,7 @@ def body(chapter, f, large, name, enter, table):
     proto = f.proto("", large).replace(f.name + ("_c(" if large else "("), name + "(", 1)
     status = find(f, ("status",), large)
     own = status is not None and status.ctype(large) == "MPI_Status *"
-    if is_sampled(chapter, f) and table == "pli_trace_next":  # the way of most calls, and a function for the rest
+    if is_sampled(chapter, f):  # the way of most calls, and a function for the rest
         timed = f"static __attribute__((noinline)) int {name}_timed(void *site, void *frame, {', '.join(p.decl(large) for p in f.args(large))})"
         lines = [proto + ";", timed + ";", proto, "{", "    void *site = __builtin_return_address(0);",
                  *sampled(f, args, types, large, number, table),

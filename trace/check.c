@@ -6,11 +6,14 @@
 #include "trace/preload.h"
 
 #include <dlfcn.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 void *pli_check_next[PLI_CHECK_N_SYM], *pli_check_next_std[PLI_CHECK_N_SYM];
 
@@ -35,11 +38,8 @@ static struct {
     bool is_on, is_foreign, is_recorded;
     int level; // of threads that MPI_Init gave; MPI_THREAD_MULTIPLE where there are sessions
     pthread_t main_thread;
-    _Atomic int n_inside;  // threads inside MPI
-    pthread_mutex_t mutex; // recursive: what is freed while it is held comes here, too
-} state = { .once = PTHREAD_ONCE_INIT,
-            .level = MPI_THREAD_MULTIPLE,
-            .mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP };
+    _Atomic int n_inside; // threads inside MPI
+} state = { .once = PTHREAD_ONCE_INIT, .level = MPI_THREAD_MULTIPLE };
 
 static __thread int depth __attribute__((tls_model("initial-exec")));
 static __thread void *outer_site __attribute__((tls_model("initial-exec")));
@@ -139,22 +139,66 @@ bool pli_check_is_recorded(void)
     return state.is_recorded;
 }
 
+// A thread may take it again: what is freed while it is held comes here, too. A mutex of the C
+// library that may be taken again costs twice as much as all else that is done for a small message.
+static struct {
+    _Atomic uint32_t word; // 0 free, 1 held, 2 held and others sleep
+    _Atomic(const void *) owner;
+    int n_again; // guarded by the lock
+} lock;
+
+static bool lock_is_mine(void)
+{
+    return atomic_load_explicit(&lock.owner, memory_order_relaxed) == &depth;
+}
+
+static bool lock_enter(void)
+{
+    uint32_t unheld = 0;
+    if (lock_is_mine()) {
+        lock.n_again++;
+        return true;
+    }
+    if (!atomic_compare_exchange_strong_explicit(&lock.word, &unheld, 1, memory_order_acquire,
+                                                 memory_order_relaxed)) {
+        return false;
+    }
+    atomic_store_explicit(&lock.owner, &depth, memory_order_relaxed);
+    return true;
+}
+
+static void __attribute__((cold)) lock_wait(void)
+{
+    while (atomic_exchange_explicit(&lock.word, 2, memory_order_acquire) != 0) {
+        syscall(SYS_futex, &lock.word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+    }
+    atomic_store_explicit(&lock.owner, &depth, memory_order_relaxed);
+}
+
 void pli_check_lock(void)
 {
-    if (state.level == MPI_THREAD_MULTIPLE) {
-        pthread_mutex_lock(&state.mutex);
+    if (state.level == MPI_THREAD_MULTIPLE && !lock_enter()) {
+        lock_wait();
     }
 }
 
 bool pli_check_try_lock(void)
 {
-    return state.level != MPI_THREAD_MULTIPLE || pthread_mutex_trylock(&state.mutex) == 0;
+    return state.level != MPI_THREAD_MULTIPLE || lock_enter();
 }
 
 void pli_check_unlock(void)
 {
-    if (state.level == MPI_THREAD_MULTIPLE) {
-        pthread_mutex_unlock(&state.mutex);
+    if (state.level != MPI_THREAD_MULTIPLE) {
+        return;
+    }
+    if (lock.n_again > 0) {
+        lock.n_again--;
+        return;
+    }
+    atomic_store_explicit(&lock.owner, NULL, memory_order_relaxed);
+    if (atomic_exchange_explicit(&lock.word, 0, memory_order_release) == 2) {
+        syscall(SYS_futex, &lock.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     }
 }
 

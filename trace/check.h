@@ -237,7 +237,8 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
                             bool is_persistent);
 void pli_check_request_overlap(const struct pli_check_call *call, const char *begin, size_t n,
                                bool is_recv);
-void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *how);
+// kind: "freed" by free, "unmapped" by munmap.
+void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *kind);
 void pli_check_request_finalize(void);
 void pli_check_request_poll(void); // those that the program has freed
 extern _Atomic int pli_check_n_active;

@@ -5,6 +5,9 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { N_BUCKET = 256 };
 
@@ -89,17 +92,31 @@ void pli_check_object_finalize(void)
 }
 
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ && defined __GLIBC__
+static __thread bool is_inside __attribute__((tls_model("initial-exec")));
+
+static void look(const void *p, size_t n, const void *site, const char *kind)
+{
+    if (!is_inside) {
+        is_inside = true;
+        pli_check_request_freed(p, n, site, kind);
+        is_inside = false;
+    }
+}
+
 void __libc_free(void *p);
 void free(void *p)
 {
     if (__builtin_expect(pli_check_n_active > 0 && p != NULL, 0)) {
-        static __thread bool is_inside __attribute__((tls_model("initial-exec")));
-        if (!is_inside) {
-            is_inside = true;
-            pli_check_request_freed(p, malloc_usable_size(p), __builtin_return_address(0), "free");
-            is_inside = false;
-        }
+        look(p, malloc_usable_size(p), __builtin_return_address(0), "freed");
     }
     __libc_free(p);
+}
+
+int munmap(void *p, size_t n)
+{
+    if (__builtin_expect(pli_check_n_active > 0 && n > 0, 0)) {
+        look(p, n, __builtin_return_address(0), "unmapped");
+    }
+    return (int)syscall(SYS_munmap, p, n);
 }
 #endif

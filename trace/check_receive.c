@@ -75,7 +75,7 @@ static uintptr_t page(void)
 // A thread whose stack is closed could not handle the fault.
 static bool is_on_stack(const char *p)
 {
-    static __thread const char *low, *high;
+    static __thread const char *low, *high __attribute__((tls_model("initial-exec")));
     pthread_attr_t attr;
     if (high == NULL && pthread_getattr_np(pthread_self(), &attr) == 0) {
         void *at;

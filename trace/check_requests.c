@@ -100,7 +100,7 @@ void pli_check_request_overlap(const struct pli_check_call *call, const char *be
     }
 }
 
-void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *how)
+void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *kind)
 {
     int i = 0;
     if (!pli_check_try_lock()) { // the loader frees with its own lock held, for which others wait
@@ -114,10 +114,13 @@ void pli_check_request_freed(const void *begin, size_t n, const void *site, cons
             const void *maker = r->site;
             enum pli_check_fn function = r->function;
             pli_check_unlock();
-            pli_check_say("freed", site, pli_line_place(maker),
-                          "%s at %s frees the buffer of %s at %s, which is under way; complete the "
+            bool is_free = kind[0] == 'f';
+            pli_check_say(kind, site, pli_line_place(maker),
+                          "%s at %s %s the buffer of %s at %s, which is under way; complete the "
                           "request first",
-                          how, pli_line_of(site), pli_check_name(function), pli_line_of(maker));
+                          is_free ? "free" : "munmap", pli_line_of(site),
+                          is_free ? "frees" : "gives back", pli_check_name(function),
+                          pli_line_of(maker));
             return;
         }
     }

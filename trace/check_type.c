@@ -34,8 +34,8 @@ static struct steps of_run(uint8_t number, int64_t n)
 }
 
 enum { N_TYPE = 32 };
-static __thread struct pli_check_type types[N_TYPE];
-static __thread unsigned seen;
+static __thread struct pli_check_type types[N_TYPE] __attribute__((tls_model("initial-exec")));
+static __thread unsigned seen __attribute__((tls_model("initial-exec")));
 static _Atomic unsigned generation;
 
 void pli_check_type_forget(void)
@@ -63,7 +63,7 @@ static void fill(struct pli_check_type *t, MPI_Datatype handle)
 
 const struct pli_check_type *pli_check_type_of(MPI_Datatype handle)
 {
-    unsigned now = atomic_load(&generation);
+    unsigned now = atomic_load_explicit(&generation, memory_order_acquire);
     if (now != seen) {
         memset(types, 0, sizeof types);
         seen = now;

@@ -20,9 +20,9 @@
 
 void *pli_trace_next[PLI_TRACE_N_SYM], *pli_trace_next_std[PLI_TRACE_N_SYM];
 __thread struct pli_trace_thread *pli_trace_self __attribute__((tls_model("initial-exec")));
-static __thread struct pli_trace_thread *hidden __attribute__((tls_model("initial-exec")));
-static __thread void *outer_site __attribute__((tls_model("initial-exec")));
-bool pli_trace_is_counter;
+__thread struct pli_trace_thread *pli_trace_self_std __attribute__((tls_model("initial-exec")));
+__thread void *pli_trace_outer __attribute__((tls_model("initial-exec")));
+bool pli_trace_is_counter, pli_trace_is_foreign;
 uintptr_t pli_trace_fortran, pli_trace_fortran_end;
 _Atomic uint32_t pli_trace_generation;
 
@@ -43,7 +43,6 @@ static struct {
     struct pli_trace_header *header; // NULL: nothing is recorded
     int fd;
     ino_t inode; // of the memory: a program may have closed the descriptor and opened another file
-    bool is_foreign;
     bool (*get_process)(struct pli_observe_process *out);
     bool (*get_comm)(MPI_Comm comm, struct pli_observe_comm *out);
     uint32_t (*get_peer)(MPI_Comm comm, int rank, uint32_t *ep_out);
@@ -105,14 +104,14 @@ static void resolve(void)
     void *library = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
     pli_preload_open();
     // A program of another ABI calls a library of ours that has the names of that MPI.
-    state.is_foreign =
+    pli_trace_is_foreign =
         library != NULL && (dlopen("libmpi.so.12", RTLD_LAZY | RTLD_NOLOAD) != NULL ||
                             dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) != NULL);
     for (int i = 0; i < PLI_TRACE_N_SYM; i++) {
         snprintf(text, sizeof text, "P%s", symbols[i]);
         void *mpi = dlsym(library != NULL ? library : RTLD_NEXT, text);
         pli_trace_next[i] =
-            state.is_foreign ? dlsym(RTLD_NEXT, symbols[i]) : pli_preload_next(symbols[i], mpi);
+            pli_trace_is_foreign ? dlsym(RTLD_NEXT, symbols[i]) : pli_preload_next(symbols[i], mpi);
         snprintf(text, sizeof text, "pli_std_%s", symbols[i]);
         pli_trace_next_std[i] = pli_preload_next(text, mpi);
     }
@@ -194,29 +193,19 @@ struct pli_trace_thread *pli_trace_attach(void *site, bool is_std)
 {
     static __thread bool is_tried __attribute__((tls_model("initial-exec")));
     pthread_once(&state.once, prepare);
-    if (state.is_foreign && !is_std) {
-        outer_site = site;
+    if (pli_trace_is_foreign != is_std) {
+        pli_trace_outer = is_std ? NULL : site;
         return NULL;
     }
-    if (state.header == NULL || (is_tried && hidden == NULL)) {
+    if (state.header == NULL || is_tried) {
         return NULL;
     }
-    if (hidden == NULL) {
-        is_tried = true;
-        hidden = open_slot();
-        if (!state.is_foreign) {
-            pli_trace_self = hidden;
-        }
-    }
-    return hidden;
-}
-
-struct pli_trace_thread *pli_trace_attach_std(void **site)
-{
-    struct pli_trace_thread *self = hidden != NULL ? hidden : pli_trace_attach(*site, true);
-    if (outer_site != NULL) {
-        *site = outer_site;
-        outer_site = NULL;
+    is_tried = true;
+    struct pli_trace_thread *self = open_slot();
+    if (is_std) {
+        pli_trace_self_std = self;
+    } else {
+        pli_trace_self = self;
     }
     return self;
 }
@@ -294,7 +283,7 @@ struct pli_trace_site *pli_trace_count(struct pli_trace_thread *self, enum pli_t
     self->slot->ticks_mpi += ticks;
     self->slot->in_call = 0;
     self->slot->last = end;
-    self->closed &= ~(uint32_t)PLI_TRACE_INSIDE;
+    self->closed &= ~(uintptr_t)PLI_TRACE_INSIDE;
     return e;
 }
 

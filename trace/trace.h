@@ -73,16 +73,17 @@ struct pli_trace_request {
 };
 
 // Why a thread's calls are not recorded: it is inside of one already, because a callback of the
-// program calls MPI; MPI_Pcontrol(0) asked for it.
-enum { PLI_TRACE_INSIDE = 1, PLI_TRACE_PAUSED = 2 };
+// program calls MPI; MPI_Pcontrol(0) asked for it. Above these the address of the entry of a call
+// that is not timed: one word, because it is looked at for each small message.
+enum { PLI_TRACE_INSIDE = 1, PLI_TRACE_PAUSED = 2, PLI_TRACE_FLAGS = 3 };
 
 struct pli_trace_thread {
     struct pli_trace_slot *slot;
-    struct pli_trace_sampled *sampled;    // the slot's
-    struct pli_trace_sampled *in_sampled; // the entry of this call, if it is not timed
-    uint32_t closed;                      // flags as above
-    uint32_t n_look;                      // looks in vain in this call
-    uint64_t looked;                      // when there were many, 0: not yet
+    struct pli_trace_sampled *sampled; // the slot's
+    uintptr_t closed;                  // 0, or as above
+    uint64_t looked;            // when there were many looks in vain in this call, 0: not yet
+    uintptr_t look_entry;       // the call, and how many calls its entry had left, in which
+    uint32_t look_left, n_look; // there were so many looks in vain
     uint32_t random;
     struct pli_trace_event *ring; // NULL: no timeline
     uint64_t mask;
@@ -118,6 +119,12 @@ extern void *pli_trace_next_std[PLI_TRACE_N_SYM] PLI_TRACE_HIDDEN;
 extern const uint8_t pli_trace_classes[PLI_TRACE_N_FN] PLI_TRACE_HIDDEN;
 extern __thread struct pli_trace_thread *pli_trace_self __attribute__((tls_model("initial-exec")))
 PLI_TRACE_HIDDEN;
+// The same in a program of another ABI, whose calls are recorded where our library of that ABI calls
+// MPI, and the line that the program called it from.
+extern __thread struct pli_trace_thread *pli_trace_self_std
+    __attribute__((tls_model("initial-exec"))) PLI_TRACE_HIDDEN;
+extern __thread void *pli_trace_outer __attribute__((tls_model("initial-exec"))) PLI_TRACE_HIDDEN;
+extern bool pli_trace_is_foreign PLI_TRACE_HIDDEN; // the program is one
 extern bool pli_trace_is_counter PLI_TRACE_HIDDEN;
 // Where the Fortran library is.
 extern uintptr_t pli_trace_fortran PLI_TRACE_HIDDEN, pli_trace_fortran_end PLI_TRACE_HIDDEN;
@@ -142,35 +149,67 @@ static inline uint64_t pli_trace_ticks(void)
 #endif
 }
 
-// The slow way in: the first call of a thread, or of a program with another ABI.
+// The slow way in: the first call of a thread.
 struct pli_trace_thread *pli_trace_attach(void *site, bool is_std);
-struct pli_trace_thread *pli_trace_attach_std(void **site);
 
-// NULL: this call is not recorded. Calls of the Fortran library are those of its caller: its
-// functions keep their frames.
+// Calls of the Fortran library are those of its caller: its functions keep their frames.
+static inline bool pli_trace_is_fortran(const void *site)
+{
+    return (uintptr_t)site - pli_trace_fortran < pli_trace_fortran_end;
+}
+
+static inline void *pli_trace_leave_fortran(void *site, void *frame)
+{
+    while (__builtin_expect(pli_trace_is_fortran(site), 0)) {
+        frame = *(void **)frame; // two of them where an array section is handed on
+        site = ((void **)frame)[1];
+    }
+    return site;
+}
+
+// NULL: this call is not recorded.
 static inline struct pli_trace_thread *pli_trace_enter(void **site, void *frame)
 {
     struct pli_trace_thread *self = pli_trace_self;
     if (__builtin_expect(self == NULL, 0)) {
+        if (pli_trace_is_foreign) {
+            pli_trace_outer = *site;
+            return NULL;
+        }
         self = pli_trace_attach(*site, false);
         if (self == NULL) {
             return NULL;
         }
     }
-    if (__builtin_expect(self->closed != 0 || self->in_sampled != NULL, 0)) {
+    if (__builtin_expect(self->closed != 0, 0)) {
         return NULL;
     }
-    while (__builtin_expect((uintptr_t)*site - pli_trace_fortran < pli_trace_fortran_end, 0)) {
-        frame = *(void **)frame; // two of them where an array section is handed on
-        *site = ((void **)frame)[1];
-    }
+    *site = pli_trace_leave_fortran(*site, frame);
     return self;
+}
+
+static inline struct pli_trace_thread *pli_trace_enter_sampled(void **site, void *frame)
+{
+    *site = pli_trace_leave_fortran(*site, frame);
+    return pli_trace_self;
+}
+
+// The thread of a call of our library of another ABI, NULL: it has not called yet; and the line in
+// the program.
+static inline struct pli_trace_thread *pli_trace_enter_sampled_std(void **site)
+{
+    if (pli_trace_outer != NULL) {
+        *site = pli_trace_outer;
+        pli_trace_outer = NULL;
+    }
+    return pli_trace_self_std;
 }
 
 static inline struct pli_trace_thread *pli_trace_enter_std(void **site, void *frame)
 {
     (void)frame;
-    struct pli_trace_thread *self = pli_trace_attach_std(site);
+    struct pli_trace_thread *self = pli_trace_enter_sampled_std(site);
+    self = self != NULL ? self : pli_trace_attach(*site, true);
     return self == NULL || self->closed != 0 ? NULL : self;
 }
 

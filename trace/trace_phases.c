@@ -62,8 +62,11 @@ static int control(struct pli_trace_thread *self, int level)
         return MPI_SUCCESS;
     }
     if (level == 0 || level == 1) {
-        self->closed &= ~(uint32_t)PLI_TRACE_PAUSED;
+        self->closed &= ~(uintptr_t)PLI_TRACE_PAUSED;
         self->closed |= level == 0 ? PLI_TRACE_PAUSED : 0;
+        if (self->closed > PLI_TRACE_FLAGS) { // a callback in a call that is not timed: it ends as
+            self->looked = self->slot->in_call = pli_trace_ticks(); // a long one, and keeps the flag
+        }
         return MPI_SUCCESS;
     }
     uint64_t now = pli_trace_ticks();
@@ -81,8 +84,8 @@ static int control(struct pli_trace_thread *self, int level)
 
 static struct pli_trace_thread *thread(void *site, bool is_std)
 {
-    return is_std ? pli_trace_attach_std(&site)
-                  : (pli_trace_self != NULL ? pli_trace_self : pli_trace_attach(site, false));
+    struct pli_trace_thread *self = is_std ? pli_trace_enter_sampled_std(&site) : pli_trace_self;
+    return self != NULL ? self : pli_trace_attach(site, is_std);
 }
 
 int MPIX_Phase_begin(const char *name)

@@ -7,41 +7,45 @@
 
 enum { N_NEAR = 64 }; // requests whose copies fit on the stack
 
-// Copies of handles, because the call sets them to null; statuses, where the program wants none.
-struct batch {
+struct completed {
     int n;
     MPI_Request *handles;
     MPI_Status *statuses;
+};
+
+// Copies of handles, because the call sets them to null; statuses, where the program wants none.
+struct batch {
+    struct completed of;
     MPI_Request near_handles[N_NEAR];
     MPI_Status near_statuses[N_NEAR];
 };
 
 static void open_batch(struct batch *b, int n, const MPI_Request *requests, MPI_Status *statuses)
 {
-    b->n = n > 0 && requests != NULL ? n : 0;
-    bool is_near = b->n <= N_NEAR;
-    b->handles = is_near ? b->near_handles : malloc((size_t)b->n * sizeof *b->handles);
+    b->of.n = n > 0 && requests != NULL ? n : 0;
+    bool is_near = b->of.n <= N_NEAR;
+    b->of.handles = is_near ? b->near_handles : malloc((size_t)b->of.n * sizeof *b->of.handles);
     bool is_own = statuses == MPI_STATUSES_IGNORE;
-    b->statuses = !is_own   ? statuses
-                  : is_near ? b->near_statuses
-                            : malloc((size_t)b->n * sizeof *b->statuses);
-    if (b->handles == NULL || b->statuses == NULL) {
-        b->n = 0; // the call goes on, and its requests are not followed
-        b->statuses = statuses;
+    b->of.statuses = !is_own   ? statuses
+                     : is_near ? b->near_statuses
+                               : malloc((size_t)b->of.n * sizeof *b->of.statuses);
+    if (b->of.handles == NULL || b->of.statuses == NULL) {
+        b->of.n = 0; // the call goes on, and its requests are not followed
+        b->of.statuses = statuses;
         return;
     }
-    if (b->n > 0) {
-        memcpy(b->handles, requests, (size_t)b->n * sizeof *requests);
+    if (b->of.n > 0) {
+        memcpy(b->of.handles, requests, (size_t)b->of.n * sizeof *requests);
     }
 }
 
 static void close_batch(struct batch *b, const MPI_Status *statuses)
 {
-    if (b->handles != b->near_handles) {
-        free(b->handles);
+    if (b->of.handles != b->near_handles) {
+        free(b->of.handles);
     }
-    if (b->statuses != b->near_statuses && b->statuses != statuses) {
-        free(b->statuses);
+    if (b->of.statuses != b->near_statuses && b->of.statuses != statuses) {
+        free(b->of.statuses);
     }
 }
 
@@ -90,7 +94,7 @@ static void put_call(struct pli_trace_thread *self, enum pli_trace_fn function, 
 
 // The calls of which most are counted only: those for one request, and MPI_Waitall.
 static void sample(struct pli_trace_thread *self, enum pli_trace_fn function, const void *site,
-                   uint32_t at, uint64_t begin, uint64_t end, const struct batch *b)
+                   uint32_t at, uint64_t begin, uint64_t end, const struct completed *b)
 {
     if (function != PLI_TRACE_FN_Wait && function != PLI_TRACE_FN_Test &&
         function != PLI_TRACE_FN_Waitall) {
@@ -110,7 +114,7 @@ static void sample(struct pli_trace_thread *self, enum pli_trace_fn function, co
 
 // What all of them do behind the call: n requests, by their places in the batch or all.
 static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, const void *site,
-                   uint64_t begin, const struct batch *b, int n, const int *places)
+                   uint64_t begin, const struct completed *b, int n, const int *places)
 {
     uint64_t end = pli_trace_ticks();
     struct pli_trace_site *s = pli_trace_count(self, function, site, begin, end);
@@ -131,10 +135,9 @@ static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, co
 }
 
 // Ends a call that was not timed. Long ones were, from when they became so on.
-static inline void finish_sampled(struct pli_trace_sampled *q, const struct batch *b, int n,
-                                  int err)
+static inline void finish_sampled(struct pli_trace_thread *self, struct pli_trace_sampled *q,
+                                  const struct completed *b, int n, int err)
 {
-    struct pli_trace_thread *self = pli_trace_self;
     if (!pli_trace_sample_end(self, q, err)) {
         uint64_t begin = pli_trace_sample_long(self, q);
         finish(self, (enum pli_trace_fn)self->slot->sites[q->site].function,
@@ -147,11 +150,12 @@ typedef int test_function(MPI_Request *request, int *flag, MPI_Status *status);
 typedef int waitall_function(int n, MPI_Request requests[], MPI_Status statuses[]);
 
 // False: the call is to be timed.
-static inline bool wait_sampled(const void *site, wait_function *next, MPI_Request *request,
-                                MPI_Status *status, int *err_out)
+static inline bool wait_sampled(struct pli_trace_thread *self, const void *site,
+                                wait_function *next, MPI_Request *request, MPI_Status *status,
+                                int *err_out)
 {
     struct pli_trace_sampled *q =
-        request != NULL ? pli_trace_sample_begin(pli_trace_self, site, NULL, NULL, 1, 0) : NULL;
+        request != NULL ? pli_trace_sample_begin(self, site, NULL, NULL, 1, 0) : NULL;
     if (q == NULL) {
         return false;
     }
@@ -159,37 +163,38 @@ static inline bool wait_sampled(const void *site, wait_function *next, MPI_Reque
     MPI_Status own;
     status = status == MPI_STATUS_IGNORE ? &own : status;
     *err_out = next(request, status);
-    finish_sampled(q, &(struct batch){ .n = 1, .handles = &handle, .statuses = status },
-                   *err_out == MPI_SUCCESS, *err_out);
+    finish_sampled(self, q, &(struct completed){ 1, &handle, status }, *err_out == MPI_SUCCESS,
+                   *err_out);
     return true;
 }
 
-static inline bool test_sampled(const void *site, test_function *next, MPI_Request *request,
-                                int *flag, MPI_Status *status, int *err_out)
+static inline bool test_sampled(struct pli_trace_thread *self, const void *site,
+                                test_function *next, MPI_Request *request, int *flag,
+                                MPI_Status *status, int *err_out)
 {
-    struct pli_trace_sampled *q =
-        request != NULL && flag != NULL
-            ? pli_trace_sample_begin(pli_trace_self, site, NULL, NULL, 1, 0)
-            : NULL;
+    struct pli_trace_sampled *q = request != NULL && flag != NULL
+                                      ? pli_trace_sample_begin(self, site, NULL, NULL, 1, 0)
+                                      : NULL;
     if (q == NULL) {
         return false;
     }
     *err_out = next(request, flag, status);
-    finish_sampled(q, &(struct batch){ 0 }, 0, *err_out);
+    finish_sampled(self, q, &(struct completed){ 0 }, 0, *err_out);
     return true;
 }
 
-static inline bool waitall_sampled(const void *site, waitall_function *next, int n,
-                                   MPI_Request *requests, MPI_Status *statuses, int *err_out)
+static inline bool waitall_sampled(struct pli_trace_thread *self, const void *site,
+                                   waitall_function *next, int n, MPI_Request *requests,
+                                   MPI_Status *statuses, int *err_out)
 {
-    struct pli_trace_sampled *q = pli_trace_sample_begin(pli_trace_self, site, NULL, NULL, n, 0);
+    struct pli_trace_sampled *q = pli_trace_sample_begin(self, site, NULL, NULL, n, 0);
     if (q == NULL) {
         return false;
     }
     struct batch b;
     open_batch(&b, n, requests, statuses);
-    *err_out = next(n, requests, b.statuses);
-    finish_sampled(q, &b, *err_out == MPI_SUCCESS ? b.n : 0, *err_out);
+    *err_out = next(n, requests, b.of.statuses);
+    finish_sampled(self, q, &b.of, *err_out == MPI_SUCCESS ? b.of.n : 0, *err_out);
     close_batch(&b, statuses);
     return true;
 }
@@ -197,21 +202,24 @@ static inline bool waitall_sampled(const void *site, waitall_function *next, int
 #define ENTER(name, enter)                                                                         \
     void *site = __builtin_return_address(0);                                                      \
     struct pli_trace_thread *self = enter(&site, __builtin_frame_address(0));
+#define SELF(site) pli_trace_enter_sampled(site, __builtin_frame_address(0))
+#define SELF_STD(site) pli_trace_enter_sampled_std(site)
 #define BEGIN(name) uint64_t begin = pli_trace_begin(self, PLI_TRACE_FN_##name);
 #define NEXT(table, name, ...) ((int (*)(__VA_ARGS__))table[PLI_TRACE_SYM_##name])
 
 // Each is there twice: for programs of the standard ABI, and for our libraries of other ABIs.
-#define BOTH(enter, table, prefix, is_sampled)                                                     \
+#define BOTH(enter, self_of, table, prefix)                                                        \
     int prefix##MPI_Wait(MPI_Request *request, MPI_Status *status);                                \
     int prefix##MPI_Wait(MPI_Request *request, MPI_Status *status)                                 \
     {                                                                                              \
         int sampled_err;                                                                           \
-        if (is_sampled && wait_sampled(__builtin_return_address(0),                                \
-                                       NEXT(table, Wait, MPI_Request *, MPI_Status *), request,    \
-                                       status, &sampled_err)) {                                    \
+        void *site = __builtin_return_address(0);                                                  \
+        struct pli_trace_thread *thread = self_of(&site);                                          \
+        if (wait_sampled(thread, site, NEXT(table, Wait, MPI_Request *, MPI_Status *), request,    \
+                         status, &sampled_err)) {                                                  \
             return sampled_err;                                                                    \
         }                                                                                          \
-        ENTER(Wait, enter)                                                                         \
+        struct pli_trace_thread *self = enter(&site, __builtin_frame_address(0));                  \
         int (*next)(MPI_Request *, MPI_Status *) = NEXT(table, Wait, MPI_Request *, MPI_Status *); \
         if (self == NULL || request == NULL) {                                                     \
             return next(request, status);                                                          \
@@ -219,20 +227,21 @@ static inline bool waitall_sampled(const void *site, waitall_function *next, int
         struct batch b;                                                                            \
         open_batch(&b, 1, request, status);                                                        \
         BEGIN(Wait)                                                                                \
-        int err = next(request, b.statuses);                                                       \
-        finish(self, PLI_TRACE_FN_Wait, site, begin, &b, err == MPI_SUCCESS ? 1 : 0, NULL);        \
+        int err = next(request, b.of.statuses);                                                    \
+        finish(self, PLI_TRACE_FN_Wait, site, begin, &b.of, err == MPI_SUCCESS ? 1 : 0, NULL);     \
         return err;                                                                                \
     }                                                                                              \
     int prefix##MPI_Test(MPI_Request *request, int *flag, MPI_Status *status);                     \
     int prefix##MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)                      \
     {                                                                                              \
         int sampled_err;                                                                           \
-        if (is_sampled && test_sampled(__builtin_return_address(0),                                \
-                                       NEXT(table, Test, MPI_Request *, int *, MPI_Status *),      \
-                                       request, flag, status, &sampled_err)) {                     \
+        void *site = __builtin_return_address(0);                                                  \
+        struct pli_trace_thread *thread = self_of(&site);                                          \
+        if (test_sampled(thread, site, NEXT(table, Test, MPI_Request *, int *, MPI_Status *),      \
+                         request, flag, status, &sampled_err)) {                                   \
             return sampled_err;                                                                    \
         }                                                                                          \
-        ENTER(Test, enter)                                                                         \
+        struct pli_trace_thread *self = enter(&site, __builtin_frame_address(0));                  \
         int (*next)(MPI_Request *, int *, MPI_Status *) =                                          \
             NEXT(table, Test, MPI_Request *, int *, MPI_Status *);                                 \
         if (self == NULL || request == NULL || flag == NULL) {                                     \
@@ -241,20 +250,21 @@ static inline bool waitall_sampled(const void *site, waitall_function *next, int
         struct batch b;                                                                            \
         open_batch(&b, 1, request, status);                                                        \
         BEGIN(Test)                                                                                \
-        int err = next(request, flag, b.statuses);                                                 \
-        finish(self, PLI_TRACE_FN_Test, site, begin, &b, err == MPI_SUCCESS && *flag, NULL);       \
+        int err = next(request, flag, b.of.statuses);                                              \
+        finish(self, PLI_TRACE_FN_Test, site, begin, &b.of, err == MPI_SUCCESS && *flag, NULL);    \
         return err;                                                                                \
     }                                                                                              \
     int prefix##MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]);                 \
     int prefix##MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])                  \
     {                                                                                              \
         int sampled_err;                                                                           \
-        if (is_sampled && waitall_sampled(__builtin_return_address(0),                             \
-                                          NEXT(table, Waitall, int, MPI_Request *, MPI_Status *),  \
-                                          n, requests, statuses, &sampled_err)) {                  \
+        void *site = __builtin_return_address(0);                                                  \
+        struct pli_trace_thread *thread = self_of(&site);                                          \
+        if (waitall_sampled(thread, site, NEXT(table, Waitall, int, MPI_Request *, MPI_Status *),  \
+                            n, requests, statuses, &sampled_err)) {                                \
             return sampled_err;                                                                    \
         }                                                                                          \
-        ENTER(Waitall, enter)                                                                      \
+        struct pli_trace_thread *self = enter(&site, __builtin_frame_address(0));                  \
         int (*next)(int, MPI_Request *, MPI_Status *) =                                            \
             NEXT(table, Waitall, int, MPI_Request *, MPI_Status *);                                \
         if (self == NULL) {                                                                        \
@@ -263,8 +273,9 @@ static inline bool waitall_sampled(const void *site, waitall_function *next, int
         struct batch b;                                                                            \
         open_batch(&b, n, requests, statuses);                                                     \
         BEGIN(Waitall)                                                                             \
-        int err = next(n, requests, b.statuses);                                                   \
-        finish(self, PLI_TRACE_FN_Waitall, site, begin, &b, err == MPI_SUCCESS ? b.n : 0, NULL);   \
+        int err = next(n, requests, b.of.statuses);                                                \
+        finish(self, PLI_TRACE_FN_Waitall, site, begin, &b.of, err == MPI_SUCCESS ? b.of.n : 0,    \
+               NULL);                                                                              \
         close_batch(&b, statuses);                                                                 \
         return err;                                                                                \
     }                                                                                              \
@@ -280,9 +291,9 @@ static inline bool waitall_sampled(const void *site, waitall_function *next, int
         struct batch b;                                                                            \
         open_batch(&b, n, requests, statuses);                                                     \
         BEGIN(Testall)                                                                             \
-        int err = next(n, requests, flag, b.statuses);                                             \
-        finish(self, PLI_TRACE_FN_Testall, site, begin, &b, err == MPI_SUCCESS && *flag ? b.n : 0, \
-               NULL);                                                                              \
+        int err = next(n, requests, flag, b.of.statuses);                                          \
+        finish(self, PLI_TRACE_FN_Testall, site, begin, &b.of,                                     \
+               err == MPI_SUCCESS && *flag ? b.of.n : 0, NULL);                                    \
         close_batch(&b, statuses);                                                                 \
         return err;                                                                                \
     }                                                                                              \
@@ -298,8 +309,8 @@ static inline bool waitall_sampled(const void *site, waitall_function *next, int
         struct batch b;                                                                            \
         open_batch(&b, n, requests, status);                                                       \
         BEGIN(Waitany)                                                                             \
-        int err = next(n, requests, index, b.statuses);                                            \
-        finish(self, PLI_TRACE_FN_Waitany, site, begin, &b, err == MPI_SUCCESS ? 1 : 0, index);    \
+        int err = next(n, requests, index, b.of.statuses);                                         \
+        finish(self, PLI_TRACE_FN_Waitany, site, begin, &b.of, err == MPI_SUCCESS ? 1 : 0, index); \
         close_batch(&b, status);                                                                   \
         return err;                                                                                \
     }                                                                                              \
@@ -317,8 +328,9 @@ static inline bool waitall_sampled(const void *site, waitall_function *next, int
         struct batch b;                                                                            \
         open_batch(&b, n, requests, status);                                                       \
         BEGIN(Testany)                                                                             \
-        int err = next(n, requests, index, flag, b.statuses);                                      \
-        finish(self, PLI_TRACE_FN_Testany, site, begin, &b, err == MPI_SUCCESS && *flag, index);   \
+        int err = next(n, requests, index, flag, b.of.statuses);                                   \
+        finish(self, PLI_TRACE_FN_Testany, site, begin, &b.of, err == MPI_SUCCESS && *flag,        \
+               index);                                                                             \
         close_batch(&b, status);                                                                   \
         return err;                                                                                \
     }                                                                                              \
@@ -336,9 +348,9 @@ static inline bool waitall_sampled(const void *site, waitall_function *next, int
         struct batch b;                                                                            \
         open_batch(&b, n, requests, statuses);                                                     \
         BEGIN(Waitsome)                                                                            \
-        int err = next(n, requests, outcount, indices, b.statuses);                                \
-        finish(self, PLI_TRACE_FN_Waitsome, site, begin, &b, err == MPI_SUCCESS ? *outcount : 0,   \
-               indices);                                                                           \
+        int err = next(n, requests, outcount, indices, b.of.statuses);                             \
+        finish(self, PLI_TRACE_FN_Waitsome, site, begin, &b.of,                                    \
+               err == MPI_SUCCESS ? *outcount : 0, indices);                                       \
         close_batch(&b, statuses);                                                                 \
         return err;                                                                                \
     }                                                                                              \
@@ -356,9 +368,9 @@ static inline bool waitall_sampled(const void *site, waitall_function *next, int
         struct batch b;                                                                            \
         open_batch(&b, n, requests, statuses);                                                     \
         BEGIN(Testsome)                                                                            \
-        int err = next(n, requests, outcount, indices, b.statuses);                                \
-        finish(self, PLI_TRACE_FN_Testsome, site, begin, &b, err == MPI_SUCCESS ? *outcount : 0,   \
-               indices);                                                                           \
+        int err = next(n, requests, outcount, indices, b.of.statuses);                             \
+        finish(self, PLI_TRACE_FN_Testsome, site, begin, &b.of,                                    \
+               err == MPI_SUCCESS ? *outcount : 0, indices);                                       \
         close_batch(&b, statuses);                                                                 \
         return err;                                                                                \
     }                                                                                              \
@@ -433,5 +445,5 @@ static void start(struct pli_trace_thread *self, enum pli_trace_fn function, con
     }
 }
 
-BOTH(pli_trace_enter, pli_trace_next, , true)
-BOTH(pli_trace_enter_std, pli_trace_next_std, pli_std_, false)
+BOTH(pli_trace_enter, SELF, pli_trace_next, )
+BOTH(pli_trace_enter_std, SELF_STD, pli_trace_next_std, pli_std_)

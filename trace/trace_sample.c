@@ -59,17 +59,22 @@ void pli_trace_sample_open(const struct pli_trace_header *h)
 
 void pli_trace_sample_looked(uint32_t n_look)
 {
-    struct pli_trace_thread *self = pli_trace_self;
-    if (self == NULL || self->in_sampled == NULL) {
+    struct pli_trace_thread *self = pli_trace_is_foreign ? pli_trace_self_std : pli_trace_self;
+    if (self == NULL || self->closed <= PLI_TRACE_FLAGS) {
         return;
     }
-    uint32_t before = self->n_look;
+    const struct pli_trace_sampled *q =
+        (const struct pli_trace_sampled *)(self->closed & ~(uintptr_t)PLI_TRACE_FLAGS);
+    bool is_same = self->look_entry == (uintptr_t)q && self->look_left == q->n_left;
+    self->look_entry = (uintptr_t)q;
+    self->look_left = q->n_left;
+    uint32_t before = is_same ? self->n_look : 0;
     self->n_look = before + n_look;
     if (before < N_LOOK && self->n_look >= N_LOOK) {
         struct pli_trace_slot *s = self->slot;
-        s->in_function = s->sites[self->in_sampled->site].function;
+        s->in_function = s->sites[q->site].function;
         self->looked = pli_trace_ticks();
-        s->in_call = self->looked - self->in_sampled->ticks_each;
+        s->in_call = self->looked - q->ticks_each;
     } else if (before < 2 * N_LOOK && self->n_look >= 2 * N_LOOK) { // so long the first ones took
         uint64_t ticks = pli_trace_ticks() - self->looked;
         self->slot->in_call -= ticks < state.ticks_cap ? ticks : state.ticks_cap;
@@ -130,6 +135,7 @@ static void set_limit(struct pli_trace_thread *self, struct pli_trace_sampled *q
     bool is_short = ticks < state.ticks_short && gap < state.ticks_sparse;
     q->n_short = is_short ? q->n_short + (q->n_short < N_FIRST) : 0;
     q->limit = q->n_short >= N_FIRST ? EVERY / 2 + next_random(self) % EVERY : 0;
+    q->n_left = q->n_added = q->limit;
     q->timed = begin;
 }
 
@@ -170,7 +176,7 @@ uint64_t pli_trace_sample_long(struct pli_trace_thread *self, const struct pli_t
 {
     bool is_long = self->looked != 0;
     self->looked = 0;
-    self->in_sampled = NULL;
+    self->closed &= PLI_TRACE_PAUSED;
     return is_long ? self->slot->in_call : pli_trace_ticks() - q->ticks_each;
 }
 
@@ -194,7 +200,7 @@ void pli_trace_sample_keep(struct pli_trace_thread *self, struct pli_trace_sampl
 void pli_trace_sample_flush(struct pli_trace_thread *self)
 {
     for (uint32_t i = 0; i < PLI_TRACE_N_SAMPLED; i++) {
-        if (self->slot->sampled[i].n > 0) {
+        if (pli_trace_n_sampled(&self->slot->sampled[i]) > 0) {
             pli_trace_add_sampled(self->slot, &self->slot->sampled[i]);
         }
     }

@@ -35,7 +35,7 @@ void pli_trace_sample_flush(struct pli_trace_thread *self);
 static inline struct pli_trace_sampled *
 pli_trace_sample_at(struct pli_trace_thread *self, const void *site, int64_t count, int peer)
 {
-    uint32_t at = (uint32_t)((uintptr_t)site >> 2) + (uint32_t)peer * 37u + (uint32_t)count * 11u;
+    uint32_t at = (uint32_t)((uintptr_t)site >> 2) + ((uint32_t)peer << 5) + ((uint32_t)count << 3);
     return &self->sampled[at % PLI_TRACE_N_SAMPLED];
 }
 
@@ -53,12 +53,11 @@ static inline struct pli_trace_sampled *pli_trace_sample_begin(struct pli_trace_
     uint64_t other = (q->address ^ (uintptr_t)site) | (q->comm ^ (uintptr_t)comm) |
                      (q->datatype ^ (uintptr_t)datatype) | (uint64_t)(q->count ^ count) |
                      (uint64_t)((uint32_t)q->peer ^ (uint32_t)peer) | (q->generation ^ now) |
-                     self->closed | (uintptr_t)self->in_sampled;
-    if (__builtin_expect(other != 0, 0) || __builtin_expect(q->n >= q->limit, 0)) {
+                     self->closed;
+    if (__builtin_expect(other != 0, 0) || __builtin_expect(q->n_left == 0, 0)) {
         return NULL;
     }
-    self->in_sampled = q;
-    self->n_look = 0;
+    self->closed = (uintptr_t)q;
     return q;
 }
 
@@ -66,11 +65,11 @@ static inline struct pli_trace_sampled *pli_trace_sample_begin(struct pli_trace_
 static inline bool pli_trace_sample_end(struct pli_trace_thread *self, struct pli_trace_sampled *q,
                                         int err)
 {
-    if (__builtin_expect(self->looked != 0 || err != MPI_SUCCESS, 0)) {
+    if (__builtin_expect((self->looked | (uint32_t)err) != 0, 0)) {
         return false;
     }
-    self->in_sampled = NULL;
-    q->n++;
+    self->closed = 0;
+    q->n_left--;
     return true;
 }
 
@@ -79,9 +78,10 @@ static inline int pli_trace_sample_end_call(struct pli_trace_thread *self,
                                             struct pli_trace_sampled *q, const MPI_Status *status,
                                             int err)
 {
-    if (!pli_trace_sample_end(self, q, err)) {
-        pli_trace_sample_end_long(self, q, MPI_REQUEST_NULL, status, err);
+    if (pli_trace_sample_end(self, q, err)) {
+        return MPI_SUCCESS;
     }
+    pli_trace_sample_end_long(self, q, MPI_REQUEST_NULL, status, err);
     return err;
 }
 

@@ -10,7 +10,7 @@
 #define PLI_TRACE_MAGIC 0x65636172742d6c70u
 
 enum {
-    PLI_TRACE_VERSION = 2,
+    PLI_TRACE_VERSION = 3,
     PLI_TRACE_N_SLOT = 4096, // threads of one host
     PLI_TRACE_N_SITE = 1024, // call sites of a thread
     PLI_TRACE_N_PEER = 1024,
@@ -58,24 +58,27 @@ struct pli_trace_peer {
 };
 
 // Short calls that follow each other quickly, from one place with the same arguments: one in
-// limit + 1 is timed, the others are counted in n, and taken to be like the one that was timed.
+// limit + 1 is timed, the others are counted, and taken to be like the one that was timed.
 struct pli_trace_sampled {
     uint64_t address; // 0: a free entry
     uint64_t comm, datatype;
     int64_t count;
     int32_t peer;
     uint32_t generation;
-    uint32_t n, limit;
+    uint32_t n_left;     // calls before the next one that is timed
+    uint32_t n_added;    // how many were left when those before were added to their place
     uint32_t serial;     // which use of the entry this is
     uint32_t n_short;    // calls in a row that were short, while all are timed
     uint64_t timed;      // when the last one was timed
-    uint64_t ticks_each; // what each of the n took, as far as is known
+    uint64_t ticks_each; // what each took, as far as is known
     uint64_t bytes_each;
     uint16_t site;       // its number
     uint16_t peer_entry; // its number, PLI_TRACE_N_PEER: none
     uint8_t bin;         // PLI_TRACE_N_BIN: no messages are sent
     uint8_t is_wait;     // the time is spent waiting for the peer
-    uint8_t pad[42];
+    uint8_t pad[2];
+    uint32_t limit;
+    uint8_t more_pad[32];
 };
 _Static_assert(sizeof(struct pli_trace_sampled) == 128, "one lies in two cache lines");
 
@@ -128,10 +131,15 @@ struct pli_trace_slot {
     _Alignas(64) struct pli_trace_sampled sampled[PLI_TRACE_N_SAMPLED];
 };
 
+static inline uint32_t pli_trace_n_sampled(const struct pli_trace_sampled *q)
+{
+    return q->n_added - q->n_left;
+}
+
 // Add the calls that were only counted to those of their place. The numbers in the entry are good.
 static inline void pli_trace_add_sampled(struct pli_trace_slot *s, struct pli_trace_sampled *q)
 {
-    uint64_t n = q->n, ticks = n * q->ticks_each;
+    uint64_t n = pli_trace_n_sampled(q), ticks = n * q->ticks_each;
     if (n == 0) {
         return;
     }
@@ -150,7 +158,7 @@ static inline void pli_trace_add_sampled(struct pli_trace_slot *s, struct pli_tr
         p->n_sent += q->bin < PLI_TRACE_N_BIN ? n : 0;
         p->bytes_sent += q->bin < PLI_TRACE_N_BIN ? n * q->bytes_each : 0;
     }
-    q->n = 0;
+    q->n_added = q->n_left;
 }
 
 static inline uint64_t pli_trace_slot_bytes(uint32_t n_event)

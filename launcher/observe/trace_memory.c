@@ -166,8 +166,12 @@ static const char *judge(const struct pli_trace_slot *s)
     }
     for (uint32_t i = 0; i < PLI_TRACE_N_SAMPLED; i++) {
         const struct pli_trace_sampled *q = &s->sampled[i];
-        if (q->n > 0 && (q->site >= PLI_TRACE_N_SITE || s->sites[q->site].n == 0)) {
+        bool has = q->n_added != q->n_left;
+        if (has && (q->site >= PLI_TRACE_N_SITE || s->sites[q->site].n == 0)) {
             return "calls that were sampled in it have no call site";
+        }
+        if (q->n_added < q->n_left) {
+            return "it has less than no calls that were sampled";
         }
     }
     return "";

@@ -11,7 +11,7 @@ from lib.launch import BUILD, IS_SANITIZED, Run, check, sanitizer_behind, status
 PROBE = os.path.join(BUILD, "tests", "bin", "check_probe")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_probe.c")
 # What the argument of the probe finds, where that is not a sentence of the same name.
-KINDS = ["type", "changed", "freed", "early-read", "early-write", "receive-overlap", "send-overlap", "receive-into-send", "sendrecv-overlap", "self", "unsafe",
+KINDS = ["type", "changed", "freed", "unmapped", "early-read", "early-write", "receive-overlap", "send-overlap", "receive-into-send", "sendrecv-overlap", "self", "unsafe",
          "ready", "unreceived", "collective", "root", "operation", "collective-type", "alias", "unfinished",
          "request-leak", "file-leak", "race", "thread", "threads-at-once"]
 LEAKS = ["comm-leak", "group-leak", "datatype-leak", "op-leak", "info-leak", "errhandler-leak", "window-leak"]
@@ -63,8 +63,12 @@ def main():
         check(r.rc == 0 and r.err == "", r)
     r = Run("--check=timing", "-n", 1, PROBE, "fine")
     check(r.rc == 0 and r.err == "", r)
+    # Each of the programs below, without its mistake.
+    for twins in ("twins", "twins-threads"):
+        r = Run("--check=timing", "-n", 3, PROBE, twins, env={"TMPDIR": os.environ["TMPDIR"]})
+        check(r.rc == 0 and r.err == "", r)
     for kind in KINDS:
-        if not (kind == "freed" and IS_SANITIZED):  # the sanitizer has its own free
+        if not (kind in ("freed", "unmapped") and IS_SANITIZED):  # the sanitizer has its own free and munmap
             one(kind)
     one("amount")
     for kind in LEAKS:

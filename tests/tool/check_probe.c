@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One mistake for each kind that mpiexec --check finds; the argument names it.
+// One mistake for each kind that mpiexec --check finds; the argument names it. "twins" runs all of
+// them without their mistakes.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-static int rank, size, numbers[4096];
+static int rank, size, numbers[4096], others[4096];
 static double reals[64];
 static MPI_Comm world;
 static const char *what;
+static int is_right;        // the same without the mistake
 static volatile int n_done; // counted behind calls, so that none of them is a jump
 
 static int is(const char *name)
@@ -23,7 +26,8 @@ static void type(void)
     if (rank == 0) {
         MPI_Send(numbers, 4, MPI_INT, 1, 5, world); // there: type
     } else if (rank == 1) {
-        MPI_Recv(reals, 4, MPI_FLOAT, 0, 5, world, MPI_STATUS_IGNORE); // here: type
+        MPI_Datatype t = is_right ? MPI_INT : MPI_FLOAT;
+        MPI_Recv(reals, 4, t, 0, 5, world, MPI_STATUS_IGNORE); // here: type
     }
     n_done++;
 }
@@ -44,7 +48,9 @@ static void type_struct(void)
         MPI_Send(reals, 1, pair, 1, 7, world); // there: type_struct
     } else if (rank == 1) {
         MPI_Irecv(numbers, 3, MPI_INT, MPI_ANY_SOURCE, 7, world, &requests[0]);
-        MPI_Irecv(numbers + 8, 6, MPI_INT, 0, 7, world, &requests[1]); // here: type_struct
+        int n = is_right ? 2 : 6;
+        MPI_Datatype t = is_right ? pair : MPI_INT;
+        MPI_Irecv(numbers + 8, n, t, 0, 7, world, &requests[1]); // here: type_struct
         MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
         MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     }
@@ -57,7 +63,7 @@ static void changed(void)
     MPI_Request request;
     if (rank == 0) {
         MPI_Issend(numbers, 4, MPI_INT, 1, 0, world, &request); // here: changed
-        numbers[1] = 7;
+        numbers[is_right ? 5 : 1] = 7;
         MPI_Barrier(world);
         MPI_Wait(&request, MPI_STATUS_IGNORE); // there: changed
     } else {
@@ -75,9 +81,32 @@ static void freed(void)
     if (rank == 0) {
         int *p = calloc(64, sizeof *p);
         MPI_Irecv(p, 64, MPI_INT, 1, 0, world, &request); // there: freed
-        free(p);                                          // here: freed
+        is_right ? (void)0 : free(p);                     // here: freed
         MPI_Cancel(&request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+        is_right ? free(p) : (void)0;
+    }
+    n_done++;
+}
+
+// The message is copied when the call returns: who unmaps its buffer finds nothing wrong.
+static void unmapped(void)
+{
+    enum { N = 8192 };
+    static char room[N + MPI_BSEND_OVERHEAD];
+    MPI_Request request;
+    void *gone;
+    int n;
+    if (rank == 0) {
+        void *p = mmap(NULL, N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        MPI_Buffer_attach(room, sizeof room);
+        MPI_Ibsend(p, N, MPI_CHAR, 1, 0, world, &request); // there: unmapped
+        n_done += is_right ? 0 : munmap(p, N);             // here: unmapped
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        n_done += is_right ? munmap(p, N) : 0;
+        MPI_Buffer_detach(&gone, &n);
+    } else if (rank == 1) {
+        MPI_Recv(numbers, N, MPI_CHAR, 0, 0, world, MPI_STATUS_IGNORE);
     }
     n_done++;
 }
@@ -92,17 +121,18 @@ static void early(void)
     }
     if (rank == 0 && is("early-read")) {
         MPI_Irecv(numbers, n, MPI_INT, 1, 0, world, &request); // there: early-read
-        n_done += numbers[2048];                               // here: early-read
+        n_done += is_right ? 0 : numbers[2048];                // here: early-read
         MPI_Barrier(world);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+        n_done += numbers[2048];
     } else if (rank == 0 && is("early-write")) {
-        MPI_Irecv(numbers, n, MPI_INT, 1, 0, world, &request); // there: early-write
-        memcpy(numbers + 1500, mine, 100);                     // here: early-write
+        MPI_Irecv(numbers, n, MPI_INT, 1, 0, world, &request);   // there: early-write
+        memcpy((is_right ? others : numbers) + 1500, mine, 100); // here: early-write
         MPI_Barrier(world);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else if (rank == 0) {
         MPI_Irecv(numbers, n, MPI_INT, 1, 0, world, &request); // here: early-small
-        numbers[1] = 7;
+        (is_right ? others : numbers)[1] = 7;
         MPI_Barrier(world);
         MPI_Wait(&request, MPI_STATUS_IGNORE); // there: early-small
         n_done += 2;                           // the calls above stay apart
@@ -121,11 +151,12 @@ static void early(void)
 static void overlap(void)
 {
     MPI_Request r[2];
+    int *at = numbers + (is_right ? 8 : 4);
     MPI_Irecv(numbers, 8, MPI_INT, rank, 1, world, &r[0]); // there: receive-overlap
     if (is("receive-overlap")) {
-        MPI_Irecv(numbers + 4, 8, MPI_INT, rank, 2, world, &r[1]); // here: receive-overlap
+        MPI_Irecv(at, 8, MPI_INT, rank, 2, world, &r[1]); // here: receive-overlap
     } else {
-        MPI_Isend(numbers + 4, 2, MPI_INT, MPI_PROC_NULL, 2, world, &r[1]); // here: send-overlap
+        MPI_Isend(at, 2, MPI_INT, MPI_PROC_NULL, 2, world, &r[1]); // here: send-overlap
     }
     MPI_Cancel(&r[0]);
     if (is("receive-overlap")) {
@@ -140,7 +171,8 @@ static void receive_into_send(void)
     MPI_Request r[2];
     if (rank == 0) {
         MPI_Issend(numbers, 4, MPI_INT, 1, 1, world, &r[0]); // there: receive-into-send
-        MPI_Irecv(numbers, 4, MPI_INT, 1, 2, world, &r[1]);  // here: receive-into-send
+        int *to = is_right ? others : numbers;
+        MPI_Irecv(to, 4, MPI_INT, 1, 2, world, &r[1]); // here: receive-into-send
         MPI_Cancel(&r[1]);
         MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
     } else if (rank == 1) {
@@ -151,7 +183,7 @@ static void receive_into_send(void)
 
 static void sendrecv_overlap(void)
 {
-    int *to = numbers + 4, n = 8;
+    int *to = numbers + (is_right ? 8 : 4), n = 8;
     MPI_Datatype t = MPI_INT;
     MPI_Status s;
     MPI_Sendrecv(numbers, n, t, rank, 0, to, n, t, rank, 0, world, &s); // here: sendrecv-overlap
@@ -160,14 +192,20 @@ static void sendrecv_overlap(void)
 
 static void self(void)
 {
+    MPI_Request r;
+    is_right ? MPI_Irecv(others, 1, MPI_INT, rank, 0, world, &r) : 0;
     MPI_Send(numbers, 1, MPI_INT, rank, 0, world); // here: self
-    MPI_Recv(numbers, 1, MPI_INT, rank, 0, world, MPI_STATUS_IGNORE);
+    is_right ? MPI_Wait(&r, MPI_STATUS_IGNORE)
+             : MPI_Recv(numbers, 1, MPI_INT, rank, 0, world, MPI_STATUS_IGNORE);
     n_done++;
 }
 
 static void unsafe(void)
 {
-    if (rank < 2) {
+    if (is_right && rank == 0) {
+        MPI_Recv(numbers, 1, MPI_INT, 1, 0, world, MPI_STATUS_IGNORE);
+        MPI_Send(numbers, 1, MPI_INT, 1, 0, world);
+    } else if (rank < 2) {
         MPI_Send(numbers, 1, MPI_INT, 1 - rank, 0, world);                    // there: unsafe
         MPI_Recv(numbers, 1, MPI_INT, 1 - rank, 0, world, MPI_STATUS_IGNORE); // here: unsafe
     }
@@ -177,6 +215,11 @@ static void unsafe(void)
 static void unsafe_ring(void)
 {
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    if (is_right && rank == 0) {
+        MPI_Recv(numbers, 1, MPI_INT, before, 0, world, MPI_STATUS_IGNORE);
+        MPI_Send(numbers, 1, MPI_INT, next, 0, world);
+        return;
+    }
     MPI_Send(numbers, 1, MPI_INT, next, 0, world);                      // there: unsafe-ring
     MPI_Recv(numbers, 1, MPI_INT, before, 0, world, MPI_STATUS_IGNORE); // here: unsafe-ring
     n_done++;
@@ -198,7 +241,13 @@ static void unsafe_early(void)
 
 static void ready(void)
 {
-    if (rank == 0) {
+    if (is_right && rank < 2) {
+        MPI_Request r;
+        rank == 1 ? MPI_Irecv(others, 1, MPI_INT, 0, 3, world, &r) : 0;
+        MPI_Sendrecv(numbers, 1, MPI_INT, 1 - rank, 5, numbers + 1, 1, MPI_INT, 1 - rank, 5, world,
+                     MPI_STATUS_IGNORE);
+        rank == 1 ? MPI_Wait(&r, MPI_STATUS_IGNORE) : MPI_Rsend(numbers, 1, MPI_INT, 1, 3, world);
+    } else if (rank == 0) {
         MPI_Rsend(numbers, 1, MPI_INT, 1, 3, world); // there: ready
         MPI_Send(numbers, 1, MPI_INT, 1, 4, world);
     } else if (rank == 1) {
@@ -215,6 +264,7 @@ static void unreceived(void)
         MPI_Send(numbers, 1, MPI_INT, 1, 4, world);
     } else if (rank == 1) {
         MPI_Recv(numbers, 1, MPI_INT, 0, 4, world, MPI_STATUS_IGNORE);
+        is_right ? MPI_Recv(numbers, 1, MPI_INT, 0, 3, world, MPI_STATUS_IGNORE) : 0;
     }
     n_done++;
 }
@@ -226,27 +276,29 @@ static void timing(void)
     }
     MPI_Barrier(world);
     for (int i = 1; rank == 0 && i < size; i++) {
-        MPI_Recv(numbers, 1, MPI_INT, MPI_ANY_SOURCE, 3, world, MPI_STATUS_IGNORE); // here: timing
+        int from = is_right ? i : MPI_ANY_SOURCE;
+        MPI_Recv(numbers, 1, MPI_INT, from, 3, world, MPI_STATUS_IGNORE); // here: timing
     }
     n_done++;
 }
 
 static void collective(void)
 {
-    if (is("collective") && rank == 0) {
+    int is_other = rank == 0 || is_right;
+    if (is("collective") && is_other) {
         MPI_Scan(MPI_IN_PLACE, numbers, 1, MPI_INT, MPI_SUM, world); // there: collective
     } else if (is("collective")) {
         MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, numbers, 1, MPI_INT, world); // here: collective
     } else if (is("root")) {
-        MPI_Bcast(numbers, 1, MPI_INT, rank == 0 ? 0 : 1, world); // here: root
+        MPI_Bcast(numbers, 1, MPI_INT, is_other ? 0 : 1, world); // here: root
     } else if (is("operation")) {
-        MPI_Op op = rank == 0 ? MPI_SUM : MPI_MAX;
+        MPI_Op op = is_other ? MPI_SUM : MPI_MAX;
         MPI_Allreduce(MPI_IN_PLACE, numbers, 1, MPI_INT, op, world); // here: operation
     } else if (is("amount")) {
-        int n = rank == 0 ? 1 : 2;
+        int n = is_other ? 1 : 2;
         MPI_Exscan(MPI_IN_PLACE, numbers, n, MPI_INT, MPI_SUM, world); // here: amount
     } else {
-        MPI_Datatype t = rank == 0 ? MPI_INT : MPI_FLOAT;
+        MPI_Datatype t = is_other ? MPI_INT : MPI_FLOAT;
         MPI_Bcast(numbers, 1, t, 0, world); // here: collective-type
     }
     n_done++;
@@ -255,7 +307,7 @@ static void collective(void)
 static void alias(void)
 {
     int out[8] = { 0 };
-    MPI_Allreduce(out, out + 2, 4, MPI_INT, MPI_SUM, world); // here: alias
+    MPI_Allreduce(out, out + (is_right ? 4 : 2), 4, MPI_INT, MPI_SUM, world); // here: alias
     n_done++;
 }
 
@@ -263,6 +315,10 @@ static void unfinished(void)
 {
     MPI_Request request;
     MPI_Irecv(numbers, 1, MPI_INT, rank, 99, world, &request); // here: unfinished
+    if (is_right) {
+        MPI_Cancel(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     n_done++;
 }
 
@@ -270,6 +326,7 @@ static void request_leak(void)
 {
     MPI_Request request;
     MPI_Recv_init(numbers, 1, MPI_INT, rank, 99, world, &request); // here: request-leak
+    is_right ? MPI_Request_free(&request) : 0;
     n_done++;
 }
 
@@ -303,6 +360,15 @@ static void leaks(void)
     MPI_Info_create(&info);                                     // here: info-leak
     MPI_Comm_create_errhandler(on_error, &handler);             // here: errhandler-leak
     MPI_Win_create(numbers, 64, 1, MPI_INFO_NULL, world, &win); // here: window-leak
+    if (is_right) {
+        MPI_Comm_free(&comm);
+        MPI_Group_free(&group);
+        MPI_Type_free(&datatype);
+        MPI_Op_free(&op);
+        MPI_Info_free(&info);
+        MPI_Errhandler_free(&handler);
+        MPI_Win_free(&win);
+    }
     n_done++;
 }
 
@@ -316,6 +382,8 @@ static void file_leak(void)
     int err = MPI_File_open(alone, name, mode, MPI_INFO_NULL, &file); // here: file-leak
     if (err != MPI_SUCCESS) {
         fprintf(stderr, "no file %s\n", name);
+    } else if (is_right) {
+        MPI_File_close(&file);
     }
     n_done++;
 }
@@ -326,7 +394,8 @@ static void race(void)
     int value = rank;
     MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, world, &win);
     MPI_Win_fence(0, win);
-    MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win); // here: race
+    int at = is_right ? rank : 3;
+    MPI_Put(&value, 1, MPI_INT, 0, at, 1, MPI_INT, win); // here: race
     MPI_Win_fence(0, win);
     MPI_Win_free(&win);
     n_done++;
@@ -339,7 +408,8 @@ static void own_race(void)
     MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, world, &win);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
     MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, win); // here: own-race
-    MPI_Get(&got, 1, MPI_INT, 0, 3, 1, MPI_INT, win);   // there: own-race
+    is_right ? MPI_Win_flush(0, win) : 0;
+    MPI_Get(&got, 1, MPI_INT, 0, 3, 1, MPI_INT, win); // there: own-race
     MPI_Win_unlock(0, win);
     MPI_Win_free(&win);
     n_done++;
@@ -355,7 +425,8 @@ static void lock_race(void)
     if (rank == 0) {
         MPI_Put(values, 1, MPI_INT, 2, 3, 1, MPI_INT, win); // here: lock-race
     } else if (rank == 1) {
-        MPI_Put(values, 2, MPI_INT, 2, 2, 2, MPI_INT, win); // there: lock-race
+        int at = is_right ? 4 : 2;
+        MPI_Put(values, 2, MPI_INT, 2, at, 2, MPI_INT, win); // there: lock-race
     }
     MPI_Barrier(world);
     MPI_Win_unlock_all(win);
@@ -373,6 +444,10 @@ static void *call_mpi(void *arg)
 static void thread(void)
 {
     pthread_t t;
+    if (is_right) {
+        call_mpi(NULL);
+        return;
+    }
     pthread_create(&t, NULL, call_mpi, NULL);
     pthread_join(t, NULL);
     n_done++;
@@ -409,16 +484,18 @@ static void threads_at_once(void)
     while (!is_inside) {
         usleep(1000);
     }
+    may_go = is_right;
+    is_right ? pthread_join(t, NULL) : 0;
     MPI_Comm_test_inter(world, &flag); // here: threads-at-once
     may_go = 1;
-    pthread_join(t, NULL);
+    is_right ? 0 : pthread_join(t, NULL);
     MPI_Comm_delete_attr(MPI_COMM_SELF, key);
     MPI_Comm_free_keyval(&key);
 }
 
-static void expect(int is_right, const char *name)
+static void expect(int is_so, const char *name)
 {
-    if (!is_right) {
+    if (!is_so) {
         fprintf(stderr, "%s: wrong data\n", name);
         MPI_Abort(world, 3);
     }
@@ -593,6 +670,7 @@ int main(int argc, char **argv)
         { "type_struct", type_struct },
         { "changed", changed },
         { "freed", freed },
+        { "unmapped", unmapped },
         { "early-read", early },
         { "early-write", early },
         { "early-small", early },
@@ -627,14 +705,22 @@ int main(int argc, char **argv)
     };
     what = argc > 1 ? argv[1] : "fine";
     int level;
-    is("threads-at-once") ? MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level)
-                          : MPI_Init(&argc, &argv);
+    is_right = is("twins") || is("twins-threads");
+    is("threads-at-once") || is("twins-threads")
+        ? MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level)
+        : MPI_Init(&argc, &argv);
     MPI_Comm_dup(MPI_COMM_WORLD, &world);
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
+    // One thread calls MPI at a time where it has to be the first one.
+    int is_all = is_right, has_threads = is("twins-threads");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (is(kinds[i].name)) {
+        int is_twin = is_all && kinds[i].run != fine && kinds[i].run != unsafe_early &&
+                      (kinds[i].run == threads_at_once) == has_threads;
+        if (is_twin || (!is_all && is(kinds[i].name))) {
+            what = kinds[i].name;
             kinds[i].run();
+            is_all ? MPI_Barrier(world) : 0;
         }
     }
     MPI_Comm_free(&world);
