@@ -5,17 +5,23 @@
 
 #include "boot/boot.h"
 #include "comm/intercomm.h"
+#include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "net/shm/other_job.h"
 #include "msg/process.h"
+#include "msg/progress.h"
+#include "dynamic/port_timeout.h"
 #include "dynamic/reachable.h"
 #include "dynamic/first_contact.h"
 #include "obj/comm.h"
 #include "obj/impi_span.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+
+enum { POLL_MS = 1, JOIN_FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL };
 
 // What the two ends of the socket send each other. They can be joined only on one host.
 struct join_hello {
@@ -25,24 +31,45 @@ struct join_hello {
     uint64_t context;
 };
 
-static enum pli_err transfer(int fd, void *buf, size_t len, bool is_send)
+// The lane that makes progress meanwhile, the socket, and until when the other process is waited for.
+struct join_wait {
+    struct pli_lane *lane;
+    int fd;
+    struct pli_port_timeout limit;
+};
+
+// Wait a moment for the socket, in which requests go on. Fails when the time has run out.
+static enum pli_err wait_socket(const struct join_wait *w, bool is_send)
 {
-    for (size_t done = 0; done < len;) {
-        ssize_t n = is_send ? send(fd, (char *)buf + done, len - done, MSG_NOSIGNAL)
-                            : recv(fd, (char *)buf + done, len - done, 0);
-        if (n <= 0 && !(n < 0 && errno == EINTR)) {
-            return pli_fail(PLI_ERR_ARG, "argument fd: the other process cannot be reached: %s",
-                            n == 0 ? "it closed the socket" : strerror(errno));
-        }
-        done += n > 0 ? (size_t)n : 0;
+    struct pollfd p = { .fd = w->fd, .events = is_send ? POLLOUT : POLLIN };
+    while (pli_progress_once(w->lane) > 0) {
     }
-    return PLI_OK;
+    return poll(&p, 1, POLL_MS) > 0 ? PLI_OK : pli_port_timeout_check(&w->limit);
 }
 
-static enum pli_err exchange_hello(int fd, struct join_hello *mine, struct join_hello *theirs)
+static enum pli_err transfer(const struct join_wait *w, void *buf, size_t len, bool is_send)
 {
-    enum pli_err err = transfer(fd, mine, sizeof *mine, true);
-    err = err == PLI_OK ? transfer(fd, theirs, sizeof *theirs, false) : err;
+    enum pli_err err = PLI_OK;
+    for (size_t done = 0; err == PLI_OK && done < len;) {
+        ssize_t n = is_send ? send(w->fd, (char *)buf + done, len - done, JOIN_FLAGS)
+                            : recv(w->fd, (char *)buf + done, len - done, JOIN_FLAGS);
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            err = wait_socket(w, is_send);
+        } else {
+            err = pli_fail(PLI_ERR_ARG, "argument fd: the other process cannot be reached: %s",
+                           n == 0 ? "it closed the socket" : strerror(errno));
+        }
+    }
+    return err;
+}
+
+static enum pli_err exchange_hello(const struct join_wait *w, struct join_hello *mine,
+                                   struct join_hello *theirs)
+{
+    enum pli_err err = transfer(w, mine, sizeof *mine, true);
+    err = err == PLI_OK ? transfer(w, theirs, sizeof *theirs, false) : err;
     if (err == PLI_OK && memcmp(mine->magic, theirs->magic, sizeof mine->magic) != 0) {
         err = pli_fail(PLI_ERR_ARG, "argument fd: the other process does not call MPI_Comm_join of "
                                     "this version of Pliant MPI");
@@ -59,7 +86,9 @@ enum pli_err pli_join(struct pli_comm *self, int fd, struct pli_comm **out)
     // A context that is unique among jobs, as the other process may be of another one.
     atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
     mine.context = pli_process_context();
-    enum pli_err err = exchange_hello(fd, &mine, &theirs);
+    struct join_wait w = { .lane = self->ep->lane, .fd = fd };
+    pli_port_timeout_join(&w.limit);
+    enum pli_err err = exchange_hello(&w, &mine, &theirs);
     if (err != PLI_OK) {
         return err;
     }
@@ -74,9 +103,9 @@ enum pli_err pli_join(struct pli_comm *self, int fd, struct pli_comm **out)
                                      is_low ? mine.context : theirs.context, &pair_comm);
     }
     is_good = err == PLI_OK;
-    enum pli_err exchanged = transfer(fd, &is_good, sizeof is_good, true);
+    enum pli_err exchanged = transfer(&w, &is_good, sizeof is_good, true);
     exchanged =
-        exchanged == PLI_OK ? transfer(fd, &is_other_good, sizeof is_other_good, false) : exchanged;
+        exchanged == PLI_OK ? transfer(&w, &is_other_good, sizeof is_other_good, false) : exchanged;
     err = err == PLI_OK ? exchanged : err;
     if (err == PLI_OK && !is_other_good) {
         err = pli_fail(PLI_ERR_OTHER, "the other process cannot reach this one");

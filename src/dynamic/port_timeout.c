@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and checks the time limit of a wait at a port.
+// Reads and checks the time limit of a wait at a port or on a socket.
 #include "dynamic/port_timeout.h"
 
 #include "base/clock.h"
@@ -10,9 +10,10 @@
 #include <locale.h>
 #include <stdlib.h>
 
-static void set(struct pli_port_timeout *t, double seconds, const char *limit)
+static void set(struct pli_port_timeout *t, double seconds, const char *what, const char *limit)
 {
-    *t = (struct pli_port_timeout){ pli_clock_ns() + (uint64_t)(seconds * 1e9), seconds, limit };
+    *t = (struct pli_port_timeout){ pli_clock_ns() + (uint64_t)(seconds * 1e9), seconds, what,
+                                    limit };
 }
 
 // A point is a point, whatever locale the program has chosen.
@@ -38,7 +39,7 @@ enum pli_err pli_port_timeout_read(MPI_Info info, bool is_caller, struct pli_por
     *out = (struct pli_port_timeout){ 0 };
     if (text == NULL) {
         if (is_caller && pli_conf.connect_timeout > 0) {
-            set(out, (double)pli_conf.connect_timeout,
+            set(out, (double)pli_conf.connect_timeout, "no process came to the port",
                 "the setting PLIANT_CONNECT_TIMEOUT: its owner has not called MPI_Comm_accept");
         }
         return PLI_OK;
@@ -48,14 +49,22 @@ enum pli_err pli_port_timeout_read(MPI_Info info, bool is_caller, struct pli_por
         return pli_fail(PLI_ERR_INFO_VALUE, "hint timeout is '%s'; it is a number of seconds",
                         text);
     }
-    set(out, seconds, "the hint timeout");
+    set(out, seconds, "no process came to the port", "the hint timeout");
     return PLI_OK;
+}
+
+void pli_port_timeout_join(struct pli_port_timeout *out)
+{
+    *out = (struct pli_port_timeout){ 0 };
+    if (pli_conf.connect_timeout > 0) {
+        set(out, (double)pli_conf.connect_timeout, "argument fd: no process answered on the socket",
+            "the setting PLIANT_CONNECT_TIMEOUT: the other end has not called MPI_Comm_join");
+    }
 }
 
 enum pli_err pli_port_timeout_check(const struct pli_port_timeout *t)
 {
     return t->end != 0 && pli_clock_ns() > t->end
-               ? pli_fail(PLI_ERR_PORT, "no process came to the port within %g s, %s", t->seconds,
-                          t->limit)
+               ? pli_fail(PLI_ERR_PORT, "%s within %g s, %s", t->what, t->seconds, t->limit)
                : PLI_OK;
 }

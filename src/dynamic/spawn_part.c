@@ -5,6 +5,7 @@
 
 #include "boot/launcher_wire.h"
 #include "boot/boot.h"
+#include "dynamic/hint_file.h"
 #include "dynamic/host_hint.h"
 #include "obj/info.h"
 
@@ -227,8 +228,8 @@ static enum pli_err check(const char *command, int *n, struct pli_info *info)
     return err == PLI_OK ? apply_soft(pli_info_find(info, "soft"), n) : err;
 }
 
-enum pli_err pli_spawn_part_add(struct pli_spawn_buf *t, const char *command, char *const argv[],
-                                int *n, struct pli_info *info)
+static enum pli_err add(struct pli_spawn_buf *t, const char *command, char *const argv[], int *n,
+                        struct pli_info *info)
 {
     char file[PATH_MAX] = "", here[PATH_MAX];
     const char *wdir = pli_info_find(info, "wdir");
@@ -278,4 +279,16 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_buf *t, const char *command, ch
     }
     memcpy(t->data + head, &part, sizeof part);
     return PLI_OK;
+}
+
+enum pli_err pli_spawn_part_add(struct pli_spawn_buf *t, const char *command, char *const argv[],
+                                int *n, struct pli_info *info)
+{
+    struct pli_info *all = NULL;
+    enum pli_err err = pli_hint_file_read(info, &all);
+    if (err == PLI_OK) {
+        err = add(t, command, argv, n, all != NULL ? all : info);
+    }
+    pli_info_release(all);
+    return err;
 }

@@ -18,8 +18,8 @@ struct pli_spawn_buf {
 void pli_spawn_buf_put(struct pli_spawn_buf *t, const void *data, size_t len);
 void pli_spawn_buf_free(struct pli_spawn_buf *t);
 
-// Append the part of a program: find it, read its hints (host, arch, wdir, path, soft, env,
-// mpi_initial_errhandler). *n is the number of processes asked for and becomes the number that
+// Append the part of a program: find it, read its hints (host, arch, wdir, path, file, soft,
+// env, mpi_initial_errhandler). *n is the number of processes asked for and becomes the number that
 // the hints make of it.
 enum pli_err pli_spawn_part_add(struct pli_spawn_buf *t, const char *command, char *const argv[],
                                 int *n, struct pli_info *info);

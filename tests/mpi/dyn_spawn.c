@@ -155,6 +155,45 @@ static void hints(char *self, const char *name, char *dir)
     MPI_Info_free(&info);
 }
 
+// The hint file: what it says counts as if it were in the info object, which has the last word.
+static void hint_file(char *self)
+{
+    char name[] = "/tmp/dyn_spawn.XXXXXX", *args[] = { "hints", NULL };
+    MPI_Comm inter;
+    MPI_Info info;
+    int codes[5], rank;
+    MPI_Comm_rank(home, &rank);
+    MPI_Info_create(&info);
+    if (rank == 0) {
+        int fd = mkstemp(name);
+        FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+        T_MUST(f != NULL);
+        T_OK(fputs("# hints\n\n wdir = /  \nsoft=4\nenv=DYN_ONE=1\nenv = DYN_TWO=two words\n"
+                   "mpi_initial_errhandler=mpi_errors_return",
+                   f) >= 0);
+        T_OK(fclose(f) == 0);
+        MPI_Info_set(info, "file", name);
+        MPI_Info_set(info, "soft", "2");
+    }
+    T_MPI(MPI_Comm_spawn(self, args, 5, info, 0, home, &inter, codes));
+    T_EQ(codes[1], MPI_SUCCESS);
+    T_EQ(codes[2], MPI_ERR_SPAWN);
+    exchange(inter);
+    merge(inter, 0);
+    T_MPI(MPI_Comm_disconnect(&inter));
+    if (rank == 0) {
+        FILE *f = fopen(name, "w");
+        T_MUST(f != NULL && fputs("wdir\n", f) >= 0 && fclose(f) == 0);
+    }
+    T_REFUSED(MPI_Comm_spawn(self, args, 5, info, 0, home, &inter, codes), MPI_ERR_INFO_VALUE,
+              "has a line 'wdir'");
+    unlink(name);
+    MPI_Info_set(info, "file", "/no/such/file");
+    T_REFUSED(MPI_Comm_spawn(self, args, 5, info, 0, home, &inter, codes), MPI_ERR_INFO_VALUE,
+              "cannot be read: No such file");
+    MPI_Info_free(&info);
+}
+
 // What soft makes of five; 0: it is refused.
 static void soft(char *self)
 {
@@ -290,6 +329,7 @@ int main(int argc, char **argv)
     plain(argv[0], 3);
     several(argv[0]);
     hints(argv[0], slash + 1, dir);
+    hint_file(argv[0]);
     soft(argv[0]);
     codes_of_parts(argv[0]);
     stillborn(argv[0]);

@@ -71,8 +71,24 @@ def links(tmp, files):
     check(f"{tmp}/{HOME}/include" in hello, f"mpicc.pliant does not find its folder: {hello}")
 
 
+def version_here():
+    return re.search(r"project\(pliant VERSION ([\d.]+)", read(SOURCE, "CMakeLists.txt")).group(1)
+
+
+def manual(tmp, files):
+    """Every page says of which version it is, and of which day if that is released."""
+    version = version_here()
+    day = re.search(rf"(?m)^## {re.escape(version)}, (?:([\d-]+)|not yet released)$", read(SOURCE, "CHANGELOG.md"))
+    check(day is not None, f"the chapter {version} of CHANGELOG.md has no date and is not called 'not yet released'")
+    pages = [f for f in files if re.search(r"/man[137]/", f) and not os.path.islink(os.path.join(tmp, f))]
+    check(len(pages) > 100, f"{len(pages)} manual pages")
+    want = f'"{day and day.group(1) or ""}" "Pliant MPI {version}"'
+    wrong = [f for f in pages if ".TH" in read(tmp, f) and want not in read(tmp, f)]
+    check(not wrong, f"{len(wrong)} pages do not have {want}: {wrong[:3]}")
+
+
 def versions():
-    version = re.search(r"project\(pliant VERSION ([\d.]+)", read(SOURCE, "CMakeLists.txt")).group(1)
+    version = version_here()
     check(re.search(rf"^## {re.escape(version)}\b", read(SOURCE, "CHANGELOG.md"), re.M), f"CHANGELOG.md has no chapter {version}")
     for path in glob.glob(os.path.join(PACKAGING, "**", "*"), recursive=True):
         if os.path.isfile(path):
@@ -125,6 +141,7 @@ else:
         there = installed(tree)
         packages(there)
         links(tree, there)
+        manual(tree, there)
 product()
 versions()
 recipes()

@@ -93,6 +93,14 @@ make -C test -j$JOBS ij struct sstruct"""
 HYPRE_RUNS = """cd src/test && cp -f TEST_sstruct/sstruct.in.default . &&
 $RUN ./ij -P 2 1 1 -n 48 48 48 && $RUN ./ij -P 1 2 1 -n 30 30 30 -solver 1 -27pt && $RUN ./ij -P 1 1 2 -n 40 40 40 -solver 8 &&
 $RUN ./struct -P 2 1 1 -n 30 60 60 -solver 10 && $RUN ./struct -P 1 1 2 -n 40 40 20 -solver 1 && $RUN ./sstruct -P 1 2 1 -solver 10"""
+# Without optional packages, and of its styles those of the two inputs and the ones that the core needs.
+LAMMPS = """shopt -s extglob
+cd src
+rm -f compute_!(chunk_atom|fragment_atom|pe|pressure|temp).{cpp,h} fix_!(adapt|deform|external|minimize|nve|read_restart|respa|store).{cpp,h} \\
+    pair_!(hybrid|lj_cut).{cpp,h} dump_!(cfg|custom|image).{cpp,h} region_!(block|prism).{cpp,h} {angle,bond,dihedral,improper}_!(hybrid).{cpp,h}
+make -j$JOBS mpi CC=$CXX LINK=$CXX CCFLAGS="-O1 -w -std=c++11" LINKFLAGS=-O1 SIZE=true"""
+LAMMPS_RUNS = """cd bench && $RUN ../src/lmp_mpi -log none -var x 0.5 -var y 0.5 -var z 0.5 -in in.lj &&
+cd ../examples/melt && $RUN ../../src/lmp_mpi -log none -in in.melt"""
 APPS = [
     App("netpipe", "netpipe", "", 2, "messages of up to 64 bytes", 'make mpi MPICC="$CC" CFLAGS="-O2 -w"', "$RUN ./NPmpi -u 64 -n 200 -o np.out", r"(?<=: )[ ]+\d+ bytes"),
     App("hpcc", "hpcc", "libblas-dev", 2, "all its tests, with a small input", HPCC, "$RUN ./hpcc", r"(?m)^(?!CPU).*(PASSED|FAILED)|(Success=\d+)",
@@ -106,4 +114,5 @@ APPS = [
         r"(?m)Sol +0: .*(?= = \d\.\d+e-(?:09|1\d)$)"),
     App("hypre", "hypre", "", 2, "multigrid of matrices and grids: six solutions by its test drivers", HYPRE, HYPRE_RUNS,
         r"(?m)^ *(?:BoomerAMG )?(?:Iterations|Final.*Norm) *= .*$"),
+    App("lammps", "lammps", "g++", 2, "4000 atoms of a melt, twice: 100 and 250 steps", LAMMPS, LAMMPS_RUNS, r"(?m)^ +\d+(?: +[-\d.]+){5} *$"),
 ]

@@ -43,12 +43,16 @@ def fetch(app, tars, options):
 def build_app(app, mpi, archive, work, args):
     """Its folder and None, or why it could not be built."""
     folder = work / f"{app.name}.{mpi}"
+    if args.reuse and (folder / ".built").exists():
+        return folder, None
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     subprocess.run(["tar", "-xf", archive, "--strip-components=1"], cwd=folder, check=True)
     cc, cxx = (f"{args.build}/bin/{w}" if mpi == "pliant" else f"{w}.{mpi}" for w in ("mpicc", "mpicxx"))
     env = {**os.environ, "CC": cc, "CXX": cxx, "JOBS": str(args.jobs)}
     status, said = bash("set -e\n" + app.build, folder, env, args.limit)
+    if status == 0:
+        (folder / ".built").touch()
     return folder, None if status == 0 else Outcome(status, said, 0, "$^")
 
 
@@ -67,32 +71,29 @@ def run_app(app, mpi, folder, args):
 
 
 def try_app(app, archive, work, args):
-    """What it came to with each MPI: the best run of several, which take turns."""
-    best, folders = {}, {}
+    """What it came to with each MPI: the median of several runs, which take turns, or the first that went wrong."""
+    runs, folders = {}, {}
     for mpi in ("pliant", "mpich", "openmpi"):
         folders[mpi], failed = build_app(app, mpi, archive, work, args)
         if failed:
             failed.why = "is not built: " + failed.why
-            best[mpi] = failed
+        runs[mpi] = [failed] if failed else []
         print(f"{mpi}: {'not built' if failed else 'built'}; ", end="", flush=True)
     for _ in range(args.repeat):
         for mpi, folder in folders.items():
-            if mpi in best and best[mpi].why:
-                continue
-            got = run_app(app, mpi, folder, args)
-            if got.why or mpi not in best or got.seconds < best[mpi].seconds:
-                best[mpi] = got
+            if not any(r.why for r in runs[mpi]):
+                runs[mpi].append(run_app(app, mpi, folder, args))
     for folder in folders.values():
         if not args.work:
             shutil.rmtree(folder, ignore_errors=True)
-    return best
+    return {mpi: next((r for r in of if r.why), sorted(of, key=lambda r: r.seconds)[len(of) // 2]) for mpi, of in runs.items()}
 
 
-def table_line(app, best):
+def table_line(app, got):
     """(the line of the table, whether all is as it should be)"""
-    mine, others = best["pliant"], [best[m] for m in ("mpich", "openmpi")]
+    mine, others = got["pliant"], [got[m] for m in ("mpich", "openmpi")]
     good = not mine.why and all(o.why or same(mine.answer, o.answer, app.tolerance) for o in others)
-    cells = [f"{o.seconds:.1f}" if not o.why else o.why for o in (mine, *others)]
+    cells = [f"{o.seconds:.2f}" if not o.why else o.why for o in (mine, *others)]
     word = "the same answer" if good else mine.why or "another answer"
     return f"| {app.name} | {app.what} | {app.ranks} | {word} | {' | '.join(cells)} |", good
 
@@ -110,13 +111,13 @@ def run_all(args, apps, work):
             print(f"left out, apt-get source does not give it, nor is it in {tars}: {' '.join(re.findall(r'(?m)^E: (.*)', said)[:1])}", flush=True)
             left_out += 1
             continue
-        best = try_app(app, archive, work, args)
-        line, good = table_line(app, best)
+        got = try_app(app, archive, work, args)
+        line, good = table_line(app, got)
         lines.append(line)
         failed += not good
         print(re.sub(r"^\| \S+ \|", "", line), flush=True)
         if not good:
-            print("    " + "\n    ".join(best["pliant"].said.strip().splitlines()[-8:]), flush=True)
+            print("    " + "\n    ".join(got["pliant"].said.strip().splitlines()[-8:]), flush=True)
     return lines, failed, left_out
 
 
@@ -127,7 +128,8 @@ def main():
     words.add_argument("--docs", type=pathlib.Path, help="the page whose table is written anew when all have run")
     words.add_argument("--no-install", action="store_true")
     words.add_argument("--limit", type=float, default=1800, help="seconds for one build or one program")
-    words.add_argument("--repeat", type=int, default=3, help="runs of each, in turn; the best time counts")
+    words.add_argument("--repeat", type=int, default=3, help="runs of each, in turn; the median counts")
+    words.add_argument("--reuse", action="store_true", help="run what an earlier call with this --work has built")
     words.add_argument("--jobs", type=int, default=os.cpu_count())
     words.add_argument("names", nargs="*")
     args = words.parse_args()
