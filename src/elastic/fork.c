@@ -135,9 +135,10 @@ static enum pli_err fork_agreed(int m, struct pli_info *info, struct pli_comm *w
     pli_fault("fork_made", pli_boot.index);
     err = pli_fork_exchange_agree(world, m, err);
     pli_fault("fork_agreed", pli_boot.index);
+    pli_fault_hold("fork_agreed", pli_boot.index);
     const struct pli_ask_forked done = { err == PLI_OK, 0 };
     enum pli_err end = pli_fork_exchange_ask(world, PLI_ASK_FORKED, &done, sizeof done, &a);
-    err = err == PLI_OK ? end : err;
+    err = end != PLI_OK ? end : err; // the launcher may know the cause
     if (err != PLI_OK) {
         pli_resize_error_fork(false);
         return err;
