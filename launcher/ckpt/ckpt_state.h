@@ -31,7 +31,8 @@ struct pli_ckpt_copy {
     int resume_fd;                  // its resume pipe; it ends when that is closed
     struct pli_freeze_copied *said; // about its threads and files, of the heap
     const struct pli_freeze_thread *threads;
-    const struct pli_freeze_file *files;
+    const int32_t *files; // descriptors
+    int64_t *sizes;       // how long each was when all ranks stood still, of the heap
 };
 
 #define PLI_CKPT_COPY_NONE                                                                         \
