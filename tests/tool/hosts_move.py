@@ -264,7 +264,7 @@ def go_on(env, d):
     p.wait(timeout=100 * SLOW)
     check(p.returncode == 0 and all(f"rank {r} is well" in text for r in range(4)), f"{p.returncode}\n{text}")
     check("all other ranks stood still, too" in text, text)
-    for name in (flag, flag + ".call"):
+    for name in (flag, flag + ".call", flag + ".lines"):
         os.unlink(name)
     tidy(d)
 

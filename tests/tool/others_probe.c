@@ -6,9 +6,11 @@
 // Ranks 0 and 2 exchange a number in each step, and send it to rank 1, which checks that all come
 // once and in order. When the file FLAG.call is there, rank 3 makes a process set, sends its first
 // message to rank 1, and asks mpiexec for something; rank 1 looks for the set when it is told to
-// end. All end when the file FLAG is there.
+// end. All have the file FLAG.lines open, to which ranks 0 and 2 add a line in each step, and rank 1
+// one when it ends; none may get lost. All end when the file FLAG is there.
 #include <mpi.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +28,17 @@ static void check(int is_good, const char *what)
     }
 }
 
+enum { LINE = 8 }; // bytes
+
+static int lines; // the file of all
+
+static void add_line(void)
+{
+    check(write(lines, "a line.\n", LINE) == LINE, "a line");
+}
+
 // The number of the last step, or END in the last one.
-static void exchange(const char *flag)
+static int exchange(const char *flag)
 {
     MPI_Request *sent = malloc(MAX_STEP * sizeof(MPI_Request));
     int *said = malloc(MAX_STEP * sizeof(int)), n = 0;
@@ -39,6 +50,7 @@ static void exchange(const char *flag)
         is_over = mine == END || theirs == END;
         check(is_over || theirs == n, "the number of a step");
         said[n] = is_over ? END : n;
+        add_line();
         MPI_Isend(&said[n], 1, MPI_INT, 1, TO_MOVER, MPI_COMM_WORLD, &sent[n]);
         if (rank == 0 && n % 8 == 0) {
             printf("step %d\n", n);
@@ -49,6 +61,7 @@ static void exchange(const char *flag)
     MPI_Waitall(n, sent, MPI_STATUSES_IGNORE);
     free(sent);
     free(said);
+    return n;
 }
 
 static void receive(int has_caller)
@@ -105,18 +118,26 @@ static void call(const char *flag)
 
 int main(int argc, char **argv)
 {
-    int size;
+    int size, n_line = 0, n_all = 0;
+    char name[512];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     check(argc == 2 && (size == 3 || size == 4), "the command line");
+    snprintf(name, sizeof name, "%s.lines", argv[1]);
+    lines = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    check(lines >= 0, "a file");
     if (rank == 1) {
         receive(size == 4);
+        add_line();
+        n_line = 1;
     } else if (rank == 3) {
         call(argv[1]);
     } else {
-        exchange(argv[1]);
+        n_line = exchange(argv[1]);
     }
+    MPI_Allreduce(&n_line, &n_all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    check(lseek(lines, 0, SEEK_END) == (off_t)n_all * LINE, "the length of the file");
     printf("rank %d is well\n", rank);
     MPI_Finalize();
     return 0;
