@@ -25,6 +25,7 @@ struct pli_pack;
 struct pli_ckpt_move_ops {
     void (*pack_destination)(struct pli_pack *to); // where the images go
     void (*take)(void);                            // they are there
+    void (*gathered)(void); // the others stand still once more, so that all can be connected
     // How much of their output is on its way, when they are elsewhere already.
     void (*pack_streams)(uint32_t host, struct pli_pack *to);
     void (*over)(int error, const char *why); // all go on, wherever they are

@@ -63,7 +63,7 @@ static bool read_said(struct pli_ckpt_copy *c, int fd)
     close(fd);
     if (is_good) {
         c->threads = (const struct pli_freeze_thread *)(c->said + 1);
-        c->files = (const struct pli_freeze_file *)(c->threads + c->said->n_thread);
+        c->files = (const int32_t *)(c->threads + c->said->n_thread);
         is_good = (uint64_t)st.st_size == sizeof *c->said +
                                               (uint64_t)c->said->n_thread * sizeof *c->threads +
                                               (uint64_t)c->said->n_file * sizeof *c->files;
@@ -80,6 +80,19 @@ bool pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int res
     return read_said(c, said);
 }
 
+bool pli_ckpt_copy_measure(struct pli_ckpt_copy *c)
+{
+    char path[64];
+    struct stat st;
+    bool is_good = (c->sizes = calloc(c->said->n_file + 1, sizeof *c->sizes)) != NULL;
+    for (uint32_t i = 0; i < c->said->n_file && is_good; i++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)c->pid, (int)c->files[i]);
+        is_good = stat(path, &st) == 0;
+        c->sizes[i] = is_good ? (int64_t)st.st_size : -1;
+    }
+    return is_good;
+}
+
 void pli_ckpt_copy_end(struct pli_ckpt_copy *c)
 {
     if (c->pid == 0) { // of a rank that came while the others were written, all is 0
@@ -94,6 +107,7 @@ void pli_ckpt_copy_end(struct pli_ckpt_copy *c)
         close(c->resume_fd);
     }
     free(c->said);
+    free(c->sizes);
     *c = (struct pli_ckpt_copy)PLI_CKPT_COPY_NONE;
 }
 
@@ -196,8 +210,8 @@ static int64_t size_of(struct pli_criu_bytes fds, const struct pli_ckpt_copy *co
             continue;
         }
         for (uint32_t i = 0; i < copy->said->n_file; i++) {
-            if (copy->files[i].fd == (int32_t)fd.value) {
-                return copy->files[i].size;
+            if (copy->files[i] == (int32_t)fd.value) {
+                return copy->sizes[i];
             }
         }
     }
@@ -221,10 +235,12 @@ static bool open_fds(const char *dir, struct pli_criu_image *out)
     return name[0] != '\0' && pli_criu_image_open(dir, name, out);
 }
 
-// Files are as long as they were when the rank was copied: others may have written to them since.
+// Files are as long as they were when the rank was copied: it and others may have written to them
+// since. Of one that has lost its name as well CRIU keeps the contents, which are not those of that
+// moment.
 static bool change_files(const char *dir, const struct pli_ckpt_copy *copy)
 {
-    struct pli_criu_image list, fds = { 0 };
+    struct pli_criu_image list, remaps = { 0 }, fds = { 0 };
     struct pli_criu_bytes record;
     struct pli_criu_file *f = malloc(sizeof *f);
     char path[PATH_MAX + 64];
@@ -234,11 +250,16 @@ static bool change_files(const char *dir, const struct pli_ckpt_copy *copy)
     bool is_good = to != NULL;
     if (is_good) {
         fwrite(list.data, 1, (size_t)(list.records.at - list.data), to); // the header
+        pli_criu_image_open(dir, "remap-fpath.img", &remaps);            // of those without a name
     }
     while (is_good && pli_criu_image_record(&list.records, &record)) {
         int64_t size =
             pli_criu_image_file(record, f) && f->has_size ? size_of(fds.records, copy, f->id) : -1;
-        if (size >= 0) {
+        if (size >= 0 && (uint64_t)size != f->size &&
+            pli_criu_image_is_remapped(remaps.records, f->id)) {
+            errno = ESTALE;
+            is_good = false;
+        } else if (size >= 0) {
             struct pli_criu_field as = { .number = PLI_CRIU_REG_SIZE, .value = (uint64_t)size };
             is_good = pli_criu_image_put_file(to, record, &as);
         } else {
@@ -251,6 +272,7 @@ static bool change_files(const char *dir, const struct pli_ckpt_copy *copy)
         is_good = fclose(to) == 0 && is_good;
     }
     pli_criu_image_close(&fds);
+    pli_criu_image_close(&remaps);
     if (is_open) {
         pli_criu_image_close(&list);
     }
@@ -277,7 +299,9 @@ bool pli_ckpt_copy_rename(const char *dir, const struct pli_ckpt_copy *copy, uin
         failed = "files";
         is_good = change_files(dir, copy);
     }
-    if (!is_good) {
+    if (!is_good && errno == ESTALE) {
+        snprintf(why, cap, "a file was written to and has lost its name meanwhile");
+    } else if (!is_good) {
         snprintf(why, cap, "CRIU's image %s of its copy cannot be changed: %s", failed,
                  strerror(errno));
     }

@@ -17,6 +17,9 @@ bool pli_ckpt_copy_is_wanted(const struct pli_job *job);
 
 // said: a file in which it says what it has, see freeze_wire.h. False: that makes no sense.
 bool pli_ckpt_copy_begin(struct pli_ckpt_copy *c, pid_t pid, int number, int resume_fd, int said);
+// Note how long its files are. All ranks of the job stand still, so what several of them write to
+// has one length in all images. False with errno.
+bool pli_ckpt_copy_measure(struct pli_ckpt_copy *c);
 // End the process, if there is one, and wait for it. No CRIU works on it.
 void pli_ckpt_copy_end(struct pli_ckpt_copy *c);
 

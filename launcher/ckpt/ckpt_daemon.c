@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "boot/ckpt_wire.h"
 #include "launcher/base/launcher.h"
 #include "launcher/ckpt/ckpt_phase.h"
 #include "launcher/ckpt/ckpt_state.h"
@@ -140,8 +141,21 @@ static void leave(const struct pli_job *job, const struct pli_dframe *f)
     pli_ckpt_ranks_leave();
 }
 
+// Whose ranks do not come back yet, so that mine go on without them.
+static void take_moving(const struct pli_job *job, const struct pli_dframe *f)
+{
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    pli_unpack_u32(&u); // number, directory, whether mine are moved, pages
+    free(pli_unpack_text(&u));
+    pli_unpack_u32(&u);
+    pli_unpack_u32(&u);
+    uint32_t moving = pli_unpack_u32(&u);
+    atomic_store(pli_node_moving(job->node.header), u.is_bad ? 0 : moving);
+}
+
 static void back(struct pli_job *job, const struct pli_dframe *f)
 {
+    take_moving(job, f);
     if (pli_ckpt_resume_is_held()) {
         pli_migrate_daemon_begin(job, f); // they come from another host
         return;

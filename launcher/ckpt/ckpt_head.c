@@ -17,6 +17,7 @@
 #include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_role.h"
 #include "launcher/ckpt/manifest.h"
+#include "launcher/ckpt/migrate_gather.h"
 #include "launcher/ckpt/restart_hosts.h"
 #include "launcher/ckpt/restart_run.h"
 #include "launcher/hosts/dlink_frame.h"
@@ -52,6 +53,11 @@ static void say_to(uint32_t host, enum pli_ckpt_step step, const char *where)
     bool is_mover = pli_launcher.ckpt->is_move && host == pli_launcher.ckpt->moved_host;
     pli_pack_u32(&p, is_mover);
     pli_pack_u32(&p, pli_launcher.ckpt->plan.pages);
+    if (step == PLI_CKPT_STEP_RESUME) { // those of which host do not go on yet
+        pli_pack_u32(&p, pli_launcher.ckpt->is_move && !pli_migrate_gather_is_done()
+                             ? pli_launcher.ckpt->moved_host + 1
+                             : 0);
+    }
     if (is_mover && step == PLI_CKPT_STEP_DUMP) {
         pli_launcher.ckpt->move_ops->pack_destination(&p);
     } else if (is_mover && step == PLI_CKPT_STEP_RESUME) {
@@ -59,6 +65,11 @@ static void say_to(uint32_t host, enum pli_ckpt_step step, const char *where)
     }
     pli_head_send(host, PLI_DLINK_CKPT_STEP, (uint16_t)step, 0, p.data, p.len);
     pli_pack_fini(&p);
+}
+
+void pli_ckpt_head_say(uint32_t host, enum pli_ckpt_step step)
+{
+    say_to(host, step, "");
 }
 
 // In a move only one host is to write its ranks.
@@ -86,6 +97,10 @@ static bool are(const struct pli_job *job, enum pli_ckpt_stage stage)
 
 static void resume(void)
 {
+    if (pli_launcher.ckpt->is_move && !pli_migrate_gather_is_done()) {
+        pli_migrate_gather_want(); // first
+        return;
+    }
     if (pli_ckpt_go(PLI_CKPT_RESUMING)) {
         say(PLI_CKPT_STEP_RESUME);
     }
@@ -94,6 +109,15 @@ static void resume(void)
 void pli_ckpt_head_call(void)
 {
     resume();
+}
+
+void pli_ckpt_head_gathered(void)
+{
+    if (pli_launcher.ckpt->error != 0) {
+        resume();
+    } else {
+        pli_launcher.ckpt->move_ops->gathered();
+    }
 }
 
 const struct pli_pack *pli_ckpt_head_said(void)
@@ -119,6 +143,7 @@ static void stop(void)
     pli_ckpt_hosts_send(
         pli_launcher.ckpt->job); // first: a rank that asks from now on means the next one
     if (pli_launcher.ckpt->is_move) {
+        pli_migrate_gather_begin();
         say(PLI_CKPT_STEP_STOP);
         return;
     }
@@ -194,6 +219,30 @@ static void describe(const struct pli_job *job)
     free(what.tasks);
 }
 
+// The ranks that move are being written. The others have given up their connections at once, and
+// need not wait for that.
+static void advance_move(const struct pli_job *job)
+{
+    uint32_t moved = pli_launcher.ckpt->moved_host;
+    bool is_written = pli_launcher.ckpt->head.parts[moved].stage >= PLI_CKPT_STAGE_WRITTEN ||
+                      job->hosts[moved].is_lost;
+    bool is_waiting = pli_migrate_gather_is_done();
+    if (is_waiting && !pli_migrate_gather_are(PLI_CKPT_STAGE_WRITTEN)) {
+        return;
+    }
+    if (is_written && pli_launcher.ckpt->error == 0) {
+        if (pli_ckpt_go(PLI_CKPT_MOVING)) {
+            pli_launcher.ckpt->move_ops->take();
+        }
+    } else if (is_written) {
+        resume();
+    }
+    if (is_waiting && pli_launcher.ckpt->error == 0 &&
+        pli_launcher.ckpt->state != PLI_CKPT_RESUMING) {
+        pli_migrate_gather_part();
+    }
+}
+
 static void advance(struct pli_job *job)
 {
     switch (pli_launcher.ckpt->state) {
@@ -210,15 +259,10 @@ static void advance(struct pli_job *job)
         }
         break;
     case PLI_CKPT_DUMPING:
-        if (are(job, PLI_CKPT_STAGE_WRITTEN) && pli_launcher.ckpt->is_move &&
-            pli_launcher.ckpt->error == 0) {
-            if (pli_ckpt_go(PLI_CKPT_MOVING)) {
-                pli_launcher.ckpt->move_ops->take();
-            }
+        if (pli_launcher.ckpt->is_move) {
+            advance_move(job);
         } else if (are(job, PLI_CKPT_STAGE_WRITTEN)) {
-            if (!pli_launcher.ckpt->is_move) {
-                describe(job);
-            }
+            describe(job);
             resume();
         }
         break;
@@ -322,6 +366,11 @@ void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dfr
             return;
         }
         restored(job, host, &u);
+        return;
+    }
+    if (pli_launcher.ckpt->is_move &&
+        pli_migrate_gather_hear(host, (enum pli_ckpt_stage)f->flag, error != 0 || is_again)) {
+        free(why);
         return;
     }
     pli_launcher.ckpt->is_again = is_again || pli_launcher.ckpt->is_again;

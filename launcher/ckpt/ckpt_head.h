@@ -21,6 +21,9 @@ struct pli_unpack;
 const struct pli_pack *pli_ckpt_head_said(void);
 void pli_ckpt_head_take(struct pli_unpack *u, struct pli_manifest_task *t); // one of them
 void pli_ckpt_head_call(void);
+// A step, to the daemon of a host; for migrate_gather.c, which says when the others stand still.
+void pli_ckpt_head_say(uint32_t host, enum pli_ckpt_step step);
+void pli_ckpt_head_gathered(void);
 // A host is lost, and a checkpoint under way if ranks were there; else it is not waited for.
 void pli_ckpt_head_lose(struct pli_job *job, uint32_t host, bool has_ranks);
 void pli_ckpt_head_go_on(struct pli_job *job);

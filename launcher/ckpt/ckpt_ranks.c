@@ -141,11 +141,13 @@ static void end_copies(void)
 }
 
 // Whether all that take part have a copy. A rank alone is not enough: all would stand still for it.
+// The files of all are measured now, while no rank of the job runs.
 static bool are_copied(void)
 {
     bool is_all = pli_launcher.ckpt->n_rank > 0;
     for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
-        is_all = is_all && (!r->is_wanted || r->copy.pid != 0);
+        is_all = is_all &&
+                 (!r->is_wanted || (r->copy.pid != 0 && pli_ckpt_copy_measure(&r->copy)));
     }
     return is_all;
 }

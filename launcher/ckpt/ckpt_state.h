@@ -31,7 +31,8 @@ struct pli_ckpt_copy {
     int resume_fd;                  // its resume pipe; it ends when that is closed
     struct pli_freeze_copied *said; // about its threads and files, of the heap
     const struct pli_freeze_thread *threads;
-    const struct pli_freeze_file *files;
+    const int32_t *files; // descriptors
+    int64_t *sizes;       // how long each was when all ranks stood still, of the heap
 };
 
 #define PLI_CKPT_COPY_NONE                                                                         \
@@ -63,11 +64,24 @@ struct pli_ckpt_part {
     struct pli_manifest_task *tasks;
     uint32_t n_task;
 };
+// The ranks of the hosts whose ranks do not move, in a move.
+enum pli_ckpt_others {
+    PLI_CKPT_OTHERS_STOPPED,   // with those that move
+    PLI_CKPT_OTHERS_GO_ON,     // or are about to
+    PLI_CKPT_OTHERS_STOPPING,  // once more, to connect with those that have moved
+    PLI_CKPT_OTHERS_DRAINING,
+    PLI_CKPT_OTHERS_LEAVING
+};
 struct pli_ckpt_head {
     struct pli_ckpt_part *parts; // by host; NULL: no checkpoints are made
     uint32_t n_part;             // hosts that take part in this one
     uint64_t *clocks;
     struct pli_pack said; // by the host whose ranks move, of them
+    enum pli_ckpt_others others;
+    bool is_gathering;      // they are to stop once more,
+    bool is_gather_bad;     // and one could not: try again
+    struct pli_timer gather;
+    uint64_t others_ns, others_from_ns; // how long they have stood still, and since when they do
 };
 
 // ckpt_daemon.c: the ranks as the manifest describes them.

@@ -213,9 +213,10 @@ void pli_criu_image_put(FILE *to, uint32_t number, const void *data, size_t len)
     fwrite(data, 1, len, to);
 }
 
-// A record with this field in the place of that of the same number, of the heap. NULL: there is no
-// memory.
-static char *change(struct pli_criu_bytes record, const struct pli_criu_field *to, size_t *len_out)
+// A record with this field in the place of that of the same number, or without it, of the heap.
+// NULL: there is no memory.
+static char *change(struct pli_criu_bytes record, const struct pli_criu_field *to, bool is_without,
+                    size_t *len_out)
 {
     struct pli_criu_field f;
     char *all = NULL;
@@ -224,6 +225,8 @@ static char *change(struct pli_criu_bytes record, const struct pli_criu_field *t
          from = record.at) {
         if (f.number != to->number) {
             fwrite(from, 1, (size_t)(record.at - from), m);
+        } else if (is_without) {
+            continue;
         } else if (to->inner.at != NULL) {
             pli_criu_image_put(m, to->number, to->inner.at, (size_t)(to->inner.end - to->inner.at));
         } else {
@@ -237,18 +240,18 @@ static char *change(struct pli_criu_bytes record, const struct pli_criu_field *t
     return all;
 }
 
-bool pli_criu_image_put_file(FILE *file, struct pli_criu_bytes record,
-                             const struct pli_criu_field *to)
+static bool put_file(FILE *file, struct pli_criu_bytes record, const struct pli_criu_field *to,
+                     bool is_without)
 {
     struct pli_criu_field reg = { .number = ENTRY_REG };
     size_t inner_len = 0, outer_len = 0;
     char *inner = NULL, *outer = NULL;
     if (pli_criu_image_find(record, ENTRY_REG, &reg)) {
-        inner = change(reg.inner, to, &inner_len);
+        inner = change(reg.inner, to, is_without, &inner_len);
     }
     if (inner != NULL) {
         reg.inner = (struct pli_criu_bytes){ (uint8_t *)inner, (uint8_t *)inner + inner_len };
-        outer = change(record, &reg, &outer_len);
+        outer = change(record, &reg, false, &outer_len);
     }
     if (outer != NULL) {
         uint32_t len = (uint32_t)outer_len;
@@ -258,4 +261,16 @@ bool pli_criu_image_put_file(FILE *file, struct pli_criu_bytes record,
     free(inner);
     free(outer);
     return outer != NULL;
+}
+
+bool pli_criu_image_put_file(FILE *file, struct pli_criu_bytes record,
+                             const struct pli_criu_field *to)
+{
+    return put_file(file, record, to, false);
+}
+
+bool pli_criu_image_put_file_without(FILE *file, struct pli_criu_bytes record, uint32_t number)
+{
+    const struct pli_criu_field none = { .number = number };
+    return put_file(file, record, &none, true);
 }

@@ -69,6 +69,8 @@ bool pli_criu_image_is_remapped(struct pli_criu_bytes remaps, uint32_t file);
 // place of that of the same number. False: it is none, or there is no memory.
 bool pli_criu_image_put_file(FILE *file, struct pli_criu_bytes record,
                              const struct pli_criu_field *to);
+// The same without the field of this number.
+bool pli_criu_image_put_file_without(FILE *file, struct pli_criu_bytes record, uint32_t number);
 
 // Write a field that is a number, or a string or another record.
 void pli_criu_image_put_number(FILE *to, uint32_t number, uint64_t value);

@@ -199,6 +199,7 @@ void pli_migrate_daemon_take(struct pli_job *job, const struct pli_dframe *f)
         pli_say_bad("mpiexec sent something that makes no sense");
     }
     pli_fault("daemon_move_take", job->here);
+    pli_fault_hold("daemon_move_take", job->here);
     snprintf(m->dir, sizeof m->dir, "%s", pli_tmpdir_path());
     state()->rest = u;
     job->from = m;
@@ -234,8 +235,10 @@ void pli_migrate_daemon_all_back(struct pli_job *job)
 void pli_migrate_daemon_begin(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    pli_unpack_u32(&u); // number, directory, that it is a move
+    pli_unpack_u32(&u); // number, directory, that it is a move, pages, that no other ranks move
     free(pli_unpack_text(&u));
+    pli_unpack_u32(&u);
+    pli_unpack_u32(&u);
     pli_unpack_u32(&u);
     while (u.at < u.end && !u.is_bad) {
         uint32_t number = pli_unpack_u32(&u), out = pli_unpack_u32(&u), err = pli_unpack_u32(&u);

@@ -16,6 +16,7 @@
 #include "launcher/ckpt/ckpt_phase.h"
 #include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_ranks.h"
+#include "launcher/ckpt/migrate_gather.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/hosts/daemon_addr.h"
@@ -168,8 +169,9 @@ static void move_over(int error, const char *why)
 {
     pli_stdin_release();
     if (error == 0) {
-        pli_say("%s; all stood still %.2f s", state()->answer.text,
-                (double)(pli_clock_ns() - state()->stop_ns) * 1e-9);
+        pli_say("%s; the move took %.2f s, for %.3f s of which all other ranks stood still, too",
+                state()->answer.text, (double)(pli_clock_ns() - state()->stop_ns) * 1e-9,
+                (double)pli_migrate_gather_ns() * 1e-9);
     }
     leave(error, why);
 }
@@ -322,6 +324,15 @@ static void tell_ended(void)
     pli_pack_fini(&p);
 }
 
+// Which process sets were made since the memory was written, too.
+static void tell_sets(struct pli_pack *p)
+{
+    p->len = 0;
+    if (pli_host_table_pack_made(state()->job, 0, UINT32_MAX, p)) {
+        pli_head_send(state()->host, PLI_DLINK_SETS, 0, 0, p->data, p->len);
+    }
+}
+
 // From here on they are there and nowhere else.
 static void commit(void)
 {
@@ -341,6 +352,7 @@ static void commit(void)
     pli_pack_text(&p, h->name);
     pli_host_table_pack_place(&state()->info, &p);
     pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ADDRESS, 0, state()->host, p.data, p.len);
+    tell_sets(&p);
     pli_pack_fini(&p);
     tell_ended();
     pli_stdin_release();
@@ -348,9 +360,15 @@ static void commit(void)
     pli_fault("mpiexec_move_committed", 0);
 }
 
+static void gathered(void)
+{
+    pli_loop_timer(&state()->timer, 0);
+}
+
 static const struct pli_ckpt_move_ops ops = {
     .pack_destination = pack_destination,
     .take = take_images,
+    .gathered = gathered,
     .pack_streams = pack_streams,
     .over = move_over,
 };
@@ -368,7 +386,11 @@ static void go_on(struct pli_timer *t)
         }
     } else if (state()->stage == TAKEN && pli_launcher.ckpt->state == PLI_CKPT_MOVING &&
                pli_launcher.ckpt->error == 0) {
-        commit();
+        if (pli_migrate_gather_is_done()) {
+            commit();
+        } else {
+            pli_migrate_gather_want();
+        }
     }
 }
 

@@ -88,6 +88,62 @@ bool pli_restart_files(const char *dir, uint32_t rank, enum pli_restart_stage st
     return is_good;
 }
 
+static bool is_program(const char *name)
+{
+    static const char elf[] = "\177ELF";
+    char start[sizeof elf] = "";
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is = fd >= 0 && read(fd, start, sizeof elf - 1) == (ssize_t)sizeof elf - 1 &&
+              strcmp(start, elf) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is;
+}
+
+// Write the list of files anew, without the sizes of those that may have grown.
+static bool write_moved(const struct pli_criu_image *files, struct pli_criu_bytes remaps,
+                        uint32_t rank, FILE *to)
+{
+    struct pli_criu_bytes left = files->records, record;
+    struct pli_criu_file *f = pli_say_need(malloc(sizeof *f));
+    bool is_good = true;
+    fwrite(files->data, 1, (size_t)(files->records.at - files->data), to); // the header
+    while (is_good && pli_criu_image_record(&left, &record)) {
+        bool is_meant = pli_criu_image_file(record, f) && pli_restart_files_is_named(f) &&
+                        !pli_criu_image_is_remapped(remaps, f->id);
+        bool is_same = !is_meant || is_program(f->name);
+        bool is_checked = is_meant && (is_same || access(f->name, F_OK) != 0);
+        is_good = !is_checked || apply_stage(f, rank, PLI_RESTART_CHECK);
+        if (is_good && !is_same) {
+            is_good = pli_criu_image_put_file_without(to, record, PLI_CRIU_REG_SIZE);
+        } else {
+            fwrite(record.at - sizeof(uint32_t), 1,
+                   sizeof(uint32_t) + (size_t)(record.end - record.at), to);
+        }
+    }
+    free(f);
+    return is_good;
+}
+
+bool pli_restart_files_moved(const char *dir, uint32_t rank)
+{
+    struct pli_criu_image files, remaps;
+    char path[PATH_MAX + 64];
+    pli_criu_image_open(dir, "files.img", &files);
+    pli_criu_image_open(dir, "remap-fpath.img", &remaps); // where a file had no name
+    snprintf(path, sizeof path, "%s/files.img", dir);
+    FILE *to = files.data != NULL ? fopen(path, "we") : NULL;
+    bool is_open = to != NULL, is_good = is_open && write_moved(&files, remaps.records, rank, to);
+    if (!is_open || fclose(to) != 0) {
+        pli_say("rank %u cannot be restored: %s: %s", rank, path, strerror(errno));
+        is_good = false;
+    }
+    pli_criu_image_close(&files);
+    pli_criu_image_close(&remaps);
+    return is_good;
+}
+
 void pli_restart_files_say(void)
 {
     if (pli_launcher.ckpt->restart.n_truncated > 0) {

@@ -18,6 +18,11 @@ enum pli_restart_stage {
 // begins: a file that one rank reads may be another's to write. False with a message: it cannot be.
 bool pli_restart_files(const char *dir, uint32_t rank, enum pli_restart_stage stage);
 
+// Before a rank that comes from another host is restored: others have gone on, and may have written
+// to its files, of which nothing is cut off. CRIU is let compare only the sizes of programs and
+// libraries, which must be as they were. False with a message: it cannot be restored.
+bool pli_restart_files_moved(const char *dir, uint32_t rank);
+
 // Whether CRIU opens the file by its name, and compares its size.
 bool pli_restart_files_is_named(const struct pli_criu_file *file);
 

@@ -160,7 +160,12 @@ static bool prepare_files(const struct pli_job *job)
                                                      PLI_RESTART_CHECK };
     char dir[PATH_MAX + 32];
     bool is_good = true;
-    for (size_t s = 0; s < sizeof stages / sizeof *stages; s++) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored && job->opt.takes_moved; i++) {
+        images_of(job, &pli_launcher.ckpt->restart.restored[i], dir, sizeof dir);
+        is_good = is_good &&
+                  pli_restart_files_moved(dir, pli_launcher.ckpt->restart.restored[i].from->row);
+    }
+    for (size_t s = 0; s < sizeof stages / sizeof *stages && !job->opt.takes_moved; s++) {
         for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored && is_good; i++) {
             images_of(job, &pli_launcher.ckpt->restart.restored[i], dir, sizeof dir);
             is_good =

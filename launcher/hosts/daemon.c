@@ -3,6 +3,7 @@
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/daemon_state.h"
 
+#include "boot/ckpt_wire.h"
 #include "boot/pset.h"
 #include "launcher/base/launcher.h"
 #include "launcher/hosts/host_table.h"
@@ -74,14 +75,18 @@ void pli_daemon_report_changes(void)
         pli_daemon_send(PLI_DLINK_ROWS, 0, 0, p.data, p.len);
     }
     p.len = 0;
+    bool is_stopping = pli_launcher.ckpt_hooks->is_stopping();
+    bool is_moving = atomic_load(pli_node_moving(job->node.header)) != 0;
     uint32_t n = pli_pset_count(&job->node);
-    if (n > daemon->n_set && pli_host_table_pack_made(job, daemon->n_set, &p)) {
-        pli_daemon_send(PLI_DLINK_MADE, 0, 0, p.data, p.len);
+    if (!is_moving || is_stopping) { // else ranks are on their way to a daemon that would not hear
+        if (n > daemon->n_set && pli_host_table_pack_made(job, daemon->n_set, job->here, &p)) {
+            pli_daemon_send(PLI_DLINK_MADE, 0, 0, p.data, p.len);
+        }
+        daemon->n_set = n;
     }
-    daemon->n_set = n;
     p.len = 0;
     // What is told while ranks are on their way to another daemon, that one would tell again.
-    if (!pli_launcher.ckpt_hooks->is_stopping() && pli_rank_rows_pack_free(job, &p)) {
+    if (!is_stopping && !is_moving && pli_rank_rows_pack_free(job, &p)) {
         pli_daemon_send(PLI_DLINK_FREED, 0, 0, p.data, p.len);
     }
     pli_pack_fini(&p);

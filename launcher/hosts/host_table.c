@@ -338,15 +338,16 @@ bool pli_host_table_fill_node(struct pli_job *job, struct pli_unpack *from)
     return is_good;
 }
 
-bool pli_host_table_pack_made(const struct pli_job *job, uint32_t from, struct pli_pack *to)
+bool pli_host_table_pack_made(const struct pli_job *job, uint32_t from, uint32_t host,
+                              struct pli_pack *to)
 {
     uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
     struct pli_pset set;
     bool is_any = false;
     for (uint32_t i = from; pli_pset_get(&job->node, i, &set); i++) {
         const struct pli_node_proc *maker = pli_node_find(&job->node, set.maker);
-        if (set.origin == PLI_PSET_MADE && maker != NULL && maker->host == job->here &&
-            set.n <= job->n_rank) {
+        if (set.origin == PLI_PSET_MADE && maker != NULL &&
+            (host == UINT32_MAX || maker->host == host) && set.n <= job->n_rank) {
             pli_pset_list(&set, ranks);
             for (uint32_t k = 0; k < set.n; k++) {
                 ranks[k] -= job->base;

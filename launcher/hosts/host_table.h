@@ -47,8 +47,10 @@ bool pli_host_table_make_node(struct pli_job *job, const unsigned char *secret, 
 bool pli_host_table_take_node(struct pli_job *job, const unsigned char *secret);
 bool pli_host_table_fill_node(struct pli_job *job, struct pli_unpack *from);
 
-// Sets from number `from` on that ranks of this host have made themselves; false: there are none.
-bool pli_host_table_pack_made(const struct pli_job *job, uint32_t from, struct pli_pack *to);
+// Sets from number `from` on that ranks of this host, or of any (UINT32_MAX), have made themselves;
+// false: there are none.
+bool pli_host_table_pack_made(const struct pli_job *job, uint32_t from, uint32_t host,
+                              struct pli_pack *to);
 // Add sets that were made elsewhere. What contradicts a set of this host is left out.
 void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from);
 

@@ -11,24 +11,44 @@
 
 #include <stdlib.h>
 
+static void pack_set(const struct pli_pset *set, struct pli_pack *to)
+{
+    pli_pack_text(to, set->name);
+    pli_pack_u32(to, set->version);
+    pli_pack_u32(to, set->origin);
+    pli_pack_u32(to, set->maker);
+    pli_pack_u32(to, set->n);
+    uint32_t *list = pli_say_need(malloc((set->n + 1) * sizeof *list));
+    pli_pset_list(set, list);
+    for (uint32_t k = 0; k < set->n; k++) {
+        pli_pack_u32(to, list[k]);
+    }
+    free(list);
+}
+
+// Those of the table, and the versions of the world that are kept.
 static void pack_sets(const struct pli_node *node, struct pli_pack *to)
 {
     struct pli_pset set;
-    uint32_t n = pli_pset_count(node);
-    pli_pack_u32(to, n);
+    uint32_t n = pli_pset_count(node), oldest, newest;
+    pli_pset_worlds(node, &oldest, &newest);
+    pli_pack_u32(to, n + (newest != 0 ? newest - oldest + 1 : 0));
     for (uint32_t i = 0; i < n && pli_pset_get(node, i, &set); i++) {
-        pli_pack_text(to, set.name);
-        pli_pack_u32(to, set.version);
-        pli_pack_u32(to, set.origin);
-        pli_pack_u32(to, set.maker);
-        pli_pack_u32(to, set.n);
-        uint32_t *list = pli_say_need(malloc((set.n + 1) * sizeof *list));
-        pli_pset_list(&set, list);
-        for (uint32_t k = 0; k < set.n; k++) {
-            pli_pack_u32(to, list[k]);
-        }
-        free(list);
+        pack_set(&set, to);
     }
+    for (uint32_t v = oldest; newest != 0 && v <= newest && pli_pset_get_world(node, v, &set);
+         v++) {
+        pack_set(&set, to);
+    }
+}
+
+static enum pli_err add_set(struct pli_job *job, const char *name, const struct pli_pset *as,
+                            const uint32_t *list)
+{
+    uint32_t number = pli_pset_world_number(name);
+    return number != 0 ? pli_pset_add_world(&job->node, number, list, as->n)
+                       : pli_pset_add(&job->node, name, list, as->n, as->version,
+                                      (enum pli_pset_origin)as->origin, as->maker);
 }
 
 static void take_sets(struct pli_job *job, struct pli_unpack *from)
@@ -36,14 +56,15 @@ static void take_sets(struct pli_job *job, struct pli_unpack *from)
     uint32_t n = pli_unpack_count(from, 20);
     for (uint32_t i = 0; i < n && !from->is_bad; i++) {
         char *name = pli_unpack_text(from);
-        uint32_t version = pli_unpack_u32(from), origin = pli_unpack_u32(from);
-        uint32_t maker = pli_unpack_u32(from), n_proc = pli_unpack_count(from, 4);
-        uint32_t *list = pli_say_need(malloc((n_proc + 1) * sizeof *list));
-        for (uint32_t k = 0; k < n_proc; k++) {
+        struct pli_pset as = { .version = pli_unpack_u32(from) };
+        as.origin = pli_unpack_u32(from);
+        as.maker = pli_unpack_u32(from);
+        as.n = pli_unpack_count(from, 4);
+        uint32_t *list = pli_say_need(malloc((as.n + 1) * sizeof *list));
+        for (uint32_t k = 0; k < as.n; k++) {
             list[k] = pli_unpack_u32(from);
         }
-        if (name == NULL || pli_pset_add(&job->node, name, list, n_proc, version,
-                                         (enum pli_pset_origin)origin, maker) != PLI_OK) {
+        if (name == NULL || add_set(job, name, &as, list) != PLI_OK) {
             pli_say("host %s: %s", job->node.header->host, pli_fail_take(NULL));
             from->is_bad = true;
         }

@@ -77,10 +77,7 @@ static void tell_leaver(struct pli_job *job, uint32_t index, uint32_t version)
 bool pli_world_version_make(struct pli_job *job, const struct pli_world_version *w,
                             struct pli_answer *a)
 {
-    char name[64];
-    snprintf(name, sizeof name, PLI_PSET_WORLD "@%u", w->version + 1);
-    if (pli_pset_add(&job->node, name, w->members, w->n_member, w->version + 1, PLI_PSET_MADE,
-                     UINT32_MAX) != PLI_OK) {
+    if (pli_pset_add_world(&job->node, w->version + 1, w->members, w->n_member) != PLI_OK) {
         pli_refuse(a, ENOSPC, "%s", pli_fail_take(NULL));
         return false;
     }

@@ -138,7 +138,8 @@ static void begin(struct pli_job *job, void *token, bool is_fork, bool is_repair
     self->token = token;
     self->is_fork = is_fork;
     self->is_repair = is_repair;
-    self->is_agreed = false;
+    self->is_agreed = self->is_cause = false;
+    self->why[0] = '\0';
     go(job, S_COMING);
 }
 
@@ -377,10 +378,14 @@ void pli_resize_ready(struct pli_job *job, uint32_t row)
     }
 }
 
-// The old world goes on as if nothing had been.
+// The old world goes on as if nothing had been. Ranks that fork may ask for the reason later.
 static void give_up(struct pli_job *job, int error, const char *why)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     struct pli_answer a = { 0 };
+    if (self->is_fork && self->token == NULL) {
+        snprintf(self->why, sizeof self->why, "%s", why);
+    }
     undo(job);
     pli_members_drop_plan();
     pli_refuse(&a, error, "%s", why);
@@ -399,6 +404,7 @@ void pli_resize_fail(struct pli_job *job, const char *why)
     char text[sizeof((struct pli_answer *)0)->text];
     snprintf(text, sizeof text, "%.180s; the world stays as it was", why);
     if (self->state == S_COMING) {
+        self->is_cause = true;
         give_up(job, ECHILD, text);
     }
 }
@@ -485,7 +491,12 @@ bool pli_resize_forked(struct pli_job *job, const char *body, size_t len, void *
     struct pli_ask_forked ask = { 0 };
     memcpy(&ask, body, len < sizeof ask ? len : sizeof ask);
     if (self->state != S_COMING || !self->is_fork) {
-        pli_refuse(a, ECHILD, "a clone ended before it was a rank; the world stays as it was");
+        if (ask.is_good || self->is_cause) { // else the process that asks knows why
+            pli_refuse(a, ECHILD, "%s",
+                       self->why[0] != '\0'
+                           ? self->why
+                           : "a clone ended before it was a rank; the world stays as it was");
+        }
         return true;
     }
     if (!ask.is_good) {

@@ -56,6 +56,8 @@ struct pli_resize_state {
     bool is_repair; // the new one takes the place of one that died
     uint32_t n_repair;
     uint32_t asker; // row of the rank that asked for it
+    char why[240];  // a fork failed before its ranks asked how it went; "": none did
+    bool is_cause;  // which their ranks cannot know
     char *hosts;    // where new ranks are to go, "": anywhere
 };
 

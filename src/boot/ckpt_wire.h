@@ -31,6 +31,16 @@ static inline struct pli_node_save *pli_node_save(struct pli_node_header *h)
     return (struct pli_node_save *)((char *)h + PLI_NODE_SAVE);
 }
 
+// Behind that: host + 1 whose processes are on their way to another one while the others go on, and
+// are neither called nor written to; 0: none are.
+enum { PLI_NODE_MOVING = PLI_NODE_SAVE + sizeof(struct pli_node_save) };
+_Static_assert(PLI_NODE_MOVING + sizeof(_Atomic uint32_t) <= PLI_NODE_HEADER, "fits the page");
+
+static inline _Atomic uint32_t *pli_node_moving(const struct pli_node_header *h)
+{
+    return (_Atomic uint32_t *)((uintptr_t)h + PLI_NODE_MOVING);
+}
+
 enum pli_node_save_how {
     PLI_NODE_SAVE_OFF,
     PLI_NODE_SAVE_IMAGE, // of whole processes

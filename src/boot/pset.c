@@ -6,6 +6,7 @@
 #include "boot/node.h"
 #include "boot/node_lock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -67,9 +68,62 @@ bool pli_pset_get(const struct pli_node *node, uint32_t i, struct pli_pset *out)
     return true;
 }
 
+uint32_t pli_pset_world_number(const char *name)
+{
+    static const char stem[] = PLI_PSET_WORLD "@";
+    uint64_t number = 0;
+    if (strncasecmp(name, stem, sizeof stem - 1) != 0) {
+        return 0;
+    }
+    for (name += sizeof stem - 1; *name >= '0' && *name <= '9' && number <= UINT32_MAX; name++) {
+        number = number * 10 + (uint64_t)(*name - '0');
+    }
+    return *name == '\0' && number > 1 && number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
+void pli_pset_worlds(const struct pli_node *node, uint32_t *oldest_out, uint32_t *newest_out)
+{
+    const struct pli_pset_ring *r = &table_of(node)->ring;
+    *newest_out = atomic_load_explicit(&r->newest, memory_order_acquire);
+    *oldest_out = atomic_load_explicit(&r->oldest, memory_order_acquire);
+}
+
+bool pli_pset_get_world(const struct pli_node *node, uint32_t number, struct pli_pset *out)
+{
+    const struct pli_pset_ring *r = &table_of(node)->ring;
+    uint32_t oldest, newest;
+    pli_pset_worlds(node, &oldest, &newest);
+    if (number == 0 || number < oldest || number > newest) {
+        return false;
+    }
+    const struct pli_pset_world *w = &r->worlds[number % PLI_PSET_N_WORLD];
+    uint64_t at = w->run_at % PLI_PSET_N_RUN;
+    *out = (struct pli_pset){ .name = w->name,
+                              .runs = r->runs + at,
+                              .n_run = w->n_run,
+                              .n = w->n,
+                              .version = number,
+                              .origin = PLI_PSET_MADE,
+                              .maker = UINT32_MAX };
+    return out->n_run <= PLI_PSET_N_RUN - at && w->name[sizeof w->name - 1] == '\0' &&
+           pli_pset_is_kept(node, out);
+}
+
+bool pli_pset_is_kept(const struct pli_node *node, const struct pli_pset *set)
+{
+    const struct pli_pset_ring *r = &table_of(node)->ring;
+    bool is_world = set->runs >= r->runs && set->runs < r->runs + PLI_PSET_N_RUN;
+    atomic_thread_fence(memory_order_acquire); // what was read was read before
+    return !is_world || set->version >= atomic_load_explicit(&r->oldest, memory_order_relaxed);
+}
+
 bool pli_pset_find(const struct pli_node *node, const char *name, struct pli_pset *out)
 {
     const struct pli_pset_table *t = table_of(node);
+    uint32_t number = pli_pset_world_number(name);
+    if (number != 0) {
+        return pli_pset_get_world(node, number, out);
+    }
     uint64_t hash = hash_of(name);
     uint32_t at = atomic_load_explicit(&t->lists[hash % PLI_PSET_N_LIST], memory_order_acquire);
     uint32_t before = UINT32_MAX; // a list leads to older ones only
@@ -159,10 +213,12 @@ static bool is_same(const struct pli_pset *set, const uint32_t *indices, uint32_
     return is;
 }
 
-// Write the runs after those in use; how many they are, UINT32_MAX: no room.
-static uint32_t write_runs(struct pli_pset_table *t, const uint32_t *indices, uint32_t n)
+// Cut a set into runs; how many they are, UINT32_MAX: more than the room that there is. NULL: they
+// are only counted.
+static uint32_t write_runs(struct pli_pset_run *runs, uint32_t room, const uint32_t *indices,
+                           uint32_t n)
 {
-    uint32_t at = t->n_run, first = 0;
+    uint32_t at = 0, first = 0;
     while (first < n) {
         uint32_t step = first + 1 < n ? indices[first + 1] - indices[first] : 1, len = 1;
         while (first + len < n && indices[first + len] - indices[first + len - 1] == step) {
@@ -171,13 +227,16 @@ static uint32_t write_runs(struct pli_pset_table *t, const uint32_t *indices, ui
         if ((len == 2 && step > 1) || step > INT32_MAX) {
             len = step = 1; // two that are apart may each begin something longer; none runs down
         }
-        if (at == PLI_PSET_N_RUN) {
+        if (at == room) {
             return UINT32_MAX;
         }
-        t->runs[at++] = (struct pli_pset_run){ indices[first], step, len };
+        if (runs != NULL) {
+            runs[at] = (struct pli_pset_run){ indices[first], step, len };
+        }
+        at++;
         first += len;
     }
-    return at - t->n_run;
+    return at;
 }
 
 // The newest set is the first in its list. A writer that died may have counted it but not put it
@@ -199,7 +258,7 @@ static enum pli_err append(struct pli_pset_table *t, const char *name, const uin
     uint32_t at = atomic_load_explicit(&t->n_set, memory_order_relaxed);
     size_t len = strlen(name);
     e.n_run = at < PLI_PSET_N_SET && len + 1 <= PLI_PSET_N_TEXT - t->n_text
-                  ? write_runs(t, indices, n)
+                  ? write_runs(t->runs + t->n_run, PLI_PSET_N_RUN - t->n_run, indices, n)
                   : UINT32_MAX;
     if (e.n_run == UINT32_MAX) {
         return pli_fail(PLI_ERR_NO_SPACE,
@@ -240,6 +299,61 @@ enum pli_err pli_pset_add(struct pli_node *node, const char *name, const uint32_
     } else {
         struct pli_pset_entry e = { .origin = origin, .version = version, .maker = maker };
         err = append(t, name, indices, n, e);
+    }
+    pli_node_lock_drop(t->owner);
+    return err;
+}
+
+// Drop the versions whose place is needed, before it is written to. Context: locked.
+static void drop_worlds(struct pli_pset_ring *r, uint32_t number, uint64_t end)
+{
+    uint32_t oldest = atomic_load_explicit(&r->oldest, memory_order_relaxed);
+    while (oldest != 0 && oldest < number &&
+           (number - oldest >= PLI_PSET_N_WORLD ||
+            r->worlds[oldest % PLI_PSET_N_WORLD].run_at + PLI_PSET_N_RUN < end)) {
+        oldest++;
+    }
+    atomic_store_explicit(&r->oldest, oldest, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+// Context: locked.
+static enum pli_err append_world(struct pli_pset_ring *r, uint32_t number, const uint32_t *indices,
+                                 uint32_t n)
+{
+    uint32_t n_run = write_runs(NULL, PLI_PSET_N_RUN, indices, n);
+    if (n_run == UINT32_MAX) {
+        return pli_fail(PLI_ERR_NO_SPACE, "there is no room for a world of %u processes", n);
+    }
+    uint64_t at = r->n_run, left = PLI_PSET_N_RUN - at % PLI_PSET_N_RUN;
+    at += n_run > left ? left : 0; // the runs of a set are in one piece
+    drop_worlds(r, number, at + n_run);
+    struct pli_pset_world *w = &r->worlds[number % PLI_PSET_N_WORLD];
+    *w = (struct pli_pset_world){ .run_at = at, .n_run = n_run, .n = n, .number = number };
+    snprintf(w->name, sizeof w->name, PLI_PSET_WORLD "@%u", number);
+    write_runs(r->runs + at % PLI_PSET_N_RUN, n_run, indices, n);
+    r->n_run = at + n_run;
+    if (atomic_load_explicit(&r->oldest, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&r->oldest, number, memory_order_relaxed);
+    }
+    atomic_store_explicit(&r->newest, number, memory_order_release);
+    return PLI_OK;
+}
+
+enum pli_err pli_pset_add_world(struct pli_node *node, uint32_t number, const uint32_t *indices,
+                                uint32_t n)
+{
+    struct pli_pset_table *t = table_of(node);
+    struct pli_pset old;
+    enum pli_err err = PLI_OK;
+    pli_node_lock_take(t->owner);
+    if (pli_pset_get_world(node, number, &old)) {
+        if (!is_same(&old, indices, n)) {
+            err = pli_fail(PLI_ERR_NAME, "the process set '%s' exists already, with others in it",
+                           old.name);
+        }
+    } else {
+        err = append_world(&t->ring, number, indices, n);
     }
     pli_node_lock_drop(t->owner);
     return err;

@@ -3,6 +3,9 @@
 // ever added. An entry is complete before it is counted and never changes afterwards, so readers
 // take no lock. Names are found by lists of the sets whose names have the same hash, newest first.
 // Sparse like the rest of the memory: a table of few sets is a few pages.
+//
+// The versions of the world, of which there is no end, are not in the table but in a ring: the
+// newest ones are kept. A reader finds out afterwards whether what it has read was still there.
 #ifndef PLI_BOOT_PSET_WIRE_H
 #define PLI_BOOT_PSET_WIRE_H
 
@@ -10,10 +13,11 @@
 #include <stdint.h>
 
 enum {
-    PLI_PSET_N_SET = 32768,            // sets a job can have; each version of the world is one
+    PLI_PSET_N_SET = 32768,            // sets a job can have, versions of the world apart
     PLI_PSET_N_RUN = 16 * 32768,       // and runs, all together
     PLI_PSET_N_TEXT = 2 * 1024 * 1024, // and bytes of names
-    PLI_PSET_N_LIST = 4096             // lists of sets by their names
+    PLI_PSET_N_LIST = 4096,            // lists of sets by their names
+    PLI_PSET_N_WORLD = 4096            // versions of the world that are kept
 };
 
 // Processes first, first + step, ... n of them, by their index in the job. The runs of a set ascend
@@ -44,6 +48,22 @@ struct pli_pset_entry {
 };
 _Static_assert(sizeof(struct pli_pset_entry) == 48, "shared with other processes");
 
+// mpi://WORLD@number. Its runs are used in turn, without an end: at run_at modulo their number.
+struct pli_pset_world {
+    uint64_t run_at;
+    uint32_t n_run, n;
+    uint32_t number, spare;
+    char name[24];
+};
+_Static_assert(sizeof(struct pli_pset_world) == 48, "shared with other processes");
+
+struct pli_pset_ring {
+    _Atomic uint32_t oldest, newest; // numbers that are kept; 0: there is none
+    uint64_t n_run;                  // that were ever used; guarded by the table's owner
+    struct pli_pset_world worlds[PLI_PSET_N_WORLD]; // at number modulo their number
+    struct pli_pset_run runs[PLI_PSET_N_RUN];
+};
+
 struct pli_pset_table {
     _Atomic uint32_t n_set; // entries that count
     uint32_t spare;
@@ -53,9 +73,11 @@ struct pli_pset_table {
     struct pli_pset_entry sets[PLI_PSET_N_SET];
     struct pli_pset_run runs[PLI_PSET_N_RUN];
     char text[PLI_PSET_N_TEXT];
+    struct pli_pset_ring ring;
 };
-_Static_assert(sizeof(struct pli_pset_table) == 64 + 4 * PLI_PSET_N_LIST + 48 * PLI_PSET_N_SET +
-                                                    12 * PLI_PSET_N_RUN + PLI_PSET_N_TEXT,
+_Static_assert(sizeof(struct pli_pset_table) ==
+                   64 + 4 * PLI_PSET_N_LIST + 48 * PLI_PSET_N_SET + 12 * PLI_PSET_N_RUN +
+                       PLI_PSET_N_TEXT + 16 + 48 * PLI_PSET_N_WORLD + 12 * PLI_PSET_N_RUN,
                "shared with other processes");
 
 #endif

@@ -110,8 +110,9 @@ static enum anon anon_of(int fd)
                                                        : ANON_NONE;
 }
 
-// The regular files of the process. Others may write to them while the copy is dumped, so how long
-// they are is noted; descriptors that share a place in a file do so in the copy.
+// The regular files of the process. They may be written to while the copy is dumped, so the
+// launcher is told of them, and notes how long they are; descriptors that share a place in a file
+// do so in the copy.
 enum { MAX_FILE = 256 };
 static struct {
     int fd, first; // the first descriptor of those that share a place
@@ -157,8 +158,7 @@ static bool may_copy_fd(int fd, const int *own)
         return false;
     }
     if (S_ISREG(st.st_mode)) {
-        return (flags & O_ACCMODE) == O_RDONLY && st.st_nlink > 0 && !has_lock(fd) &&
-               note_file(fd, &st); // what several ranks write to must have one length in all images
+        return st.st_nlink > 0 && !has_lock(fd) && note_file(fd, &st);
     }
     // A pipe of the process itself has an end to read from, too.
     return S_ISCHR(st.st_mode) || anon_of(fd) != ANON_NONE ||
@@ -373,7 +373,7 @@ static bool put(int to, const void *data, size_t len)
     return write(to, data, len) == (ssize_t)len;
 }
 
-// In the copy: make the other threads, and a file that says which is which, and how long files are.
+// In the copy: make the other threads, and a file that says which is which, and which files it has.
 static bool copy_threads(struct pli_thread_stopped others, int *file_out)
 {
     const struct pli_freeze_copied head = { (uint32_t)others.n, n_file };
@@ -386,10 +386,8 @@ static bool copy_threads(struct pli_thread_stopped others, int *file_out)
         is_good = is_good && put(*file_out, &pair, sizeof pair);
     }
     for (uint32_t i = 0; i < n_file && is_good; i++) {
-        struct stat st; // as it is now: others may have written since it was noted
-        is_good = fstat(files[i].fd, &st) == 0;
-        const struct pli_freeze_file f = { files[i].fd, 0, is_good ? (int64_t)st.st_size : 0 };
-        is_good = is_good && put(*file_out, &f, sizeof f);
+        const int32_t fd = files[i].fd;
+        is_good = put(*file_out, &fd, sizeof fd);
     }
     return is_good;
 }

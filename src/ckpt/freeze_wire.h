@@ -29,16 +29,11 @@ _Static_assert(sizeof(struct pli_freeze_word) == 56, "shared with other processe
 
 // What a copy of a process tells of itself, in a file that is sent with PLI_CTL_COPIED, after the
 // resume pipe: how many threads besides the first and how many regular files it has, then which of
-// its threads stands for which, then how long each file was.
+// its threads stands for which, then the descriptors of the files.
 struct pli_freeze_copied {
     uint32_t n_thread, n_file;
 };
 struct pli_freeze_thread {
     int32_t copy, original;
 };
-struct pli_freeze_file {
-    int32_t fd, spare;
-    int64_t size;
-};
-
 #endif

@@ -173,6 +173,18 @@ bool pli_sock_is_moved(int fd)
     return is;
 }
 
+bool pli_sock_is_pending(int fd)
+{
+    if (pli_sock.boot == NULL) {
+        return false;
+    }
+    take_guard();
+    const struct pli_sock_conn *e = find(fd);
+    bool is = e != NULL && e->is_pending;
+    drop_guard();
+    return is;
+}
+
 int pli_sock_take(int fd, const char **kept_out, size_t *len_out, size_t *cap_out)
 {
     int now = -1;

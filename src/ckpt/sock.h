@@ -36,6 +36,9 @@ bool pli_sock_has_untaken(void);
 
 // Whether a descriptor is not a socket any more and another one replaces it.
 bool pli_sock_is_moved(int fd);
+// Whether a descriptor is not a socket any more and what replaces it comes later: the process at
+// the other end is on its way to another host.
+bool pli_sock_is_pending(int fd);
 // The descriptor that replaces one, or -1: none does. *kept_out: the data to read first, to be
 // freed with pli_sock_forget. Context: one thread for a descriptor.
 int pli_sock_take(int fd, const char **kept_out, size_t *len_out, size_t *cap_out);

@@ -91,6 +91,10 @@ static void read_some(struct pli_sock_conn *e)
 
 static void begin(struct pli_sock_conn *e)
 {
+    if (e->is_pending) { // it was drained before
+        e->is_marked = e->is_read = true;
+        return;
+    }
     e->is_marked = e->is_read = e->kind == PLI_SOCK_DIALED; // such a connection is started again
     e->is_over = false;
     e->n_mark = 0;
@@ -142,7 +146,7 @@ static bool wait_for_more(int resume_fd)
 static void take_mark(struct pli_sock_conn *e)
 {
     struct pli_sock_mark mark;
-    if (e->kind == PLI_SOCK_DIALED || e->is_over) {
+    if (e->kind == PLI_SOCK_DIALED || e->is_over || e->is_pending) {
         return;
     }
     e->is_over = true;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Restores connections after a checkpoint: the process that had connected connects once more, to
-// the host where the other process is now, and sends the id of the connection. Runs in a signal
-// handler, as sock_drain.c does.
+// the host where the other process is now, and sends the id of the connection. A process that is on
+// its way to another host meanwhile is left out: its connections stay as they are until the next
+// time. Runs in a signal handler, as sock_drain.c does.
 #include "base/fd_wait.h"
 #include "base/text.h"
 #include "boot/address.h"
+#include "boot/ckpt_wire.h"
 #include "boot/accept_wire.h"
 #include "boot/handshake.h"
 #include "base/fdpass.h"
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -158,20 +161,51 @@ static bool is_awaited(void)
 {
     for (uint32_t i = 0; i < pli_sock.n; i++) {
         const struct pli_sock_conn *e = &pli_sock.all[i];
-        if (e->kind == PLI_SOCK_CALLEE && e->id != 0 && e->now < 0) {
+        if (e->kind == PLI_SOCK_CALLEE && e->id != 0 && e->now < 0 && !e->is_pending) {
             return true;
         }
     }
     return false;
 }
 
+static bool is_pending(int fd)
+{
+    for (uint32_t i = 0; i < pli_sock.n; i++) {
+        if (pli_sock.all[i].who.fd == fd) {
+            return pli_sock.all[i].is_pending;
+        }
+    }
+    return false;
+}
+
+// What is pending is not ready for anything, and would be for writing.
 static void watch_again(void)
 {
     for (uint32_t i = 0; i < pli_sock.n_watch; i++) {
         const struct pli_sock_watch *w = &pli_sock.watches[i];
-        struct epoll_event ev = { .events = w->events, .data.u64 = w->data };
+        uint32_t events = is_pending(w->fd) ? w->events & ~(uint32_t)EPOLLOUT : w->events;
+        struct epoll_event ev = { .events = events, .data.u64 = w->data };
         epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->fd, &ev);
     }
+}
+
+static bool is_moving(const struct pli_sock_conn *e)
+{
+    const struct pli_node *node = &pli_sock.boot->node;
+    uint32_t moving = atomic_load(pli_node_moving(node->header));
+    const struct pli_node_proc *p = moving != 0 ? pli_node_find(node, e->who.proc) : NULL;
+    return p != NULL && p->host + 1 == moving;
+}
+
+// Its number stays in use, by what is neither a socket nor ever ready to be read.
+static bool put_off(struct pli_sock_conn *e)
+{
+    int quiet = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bool is_good = quiet >= 0 && dup3(quiet, e->who.fd, O_CLOEXEC) >= 0;
+    if (quiet >= 0) {
+        close(quiet);
+    }
+    return is_good;
 }
 
 bool pli_sock_reconnect(int accept_fd, char *why, size_t cap)
@@ -182,7 +216,13 @@ bool pli_sock_reconnect(int accept_fd, char *why, size_t cap)
     }
     for (uint32_t i = 0; i < pli_sock.n; i++) {
         struct pli_sock_conn *e = &pli_sock.all[i];
-        if (e->kind != PLI_SOCK_DIALED && e->is_over) {
+        e->is_pending = e->kind != PLI_SOCK_DIALED && !e->is_over && is_moving(e);
+        if (e->is_pending) {
+            if (!put_off(e)) {
+                pli_text_add(why, cap, "a descriptor cannot be had");
+                return false;
+            }
+        } else if (e->kind != PLI_SOCK_DIALED && e->is_over) {
             e->id = 0;
             if (!end(e)) {
                 pli_text_add(why, cap, "a socket cannot be had");

@@ -4,6 +4,7 @@
 #include "dynamic/launcher_call.h"
 
 #include "boot/boot.h"
+#include "boot/ckpt_wire.h"
 #include "ckpt/freeze_hold.h"
 #include "msg/lane.h"
 #include "msg/progress.h"
@@ -38,6 +39,20 @@ static enum pli_err transfer(struct pli_lane *lane, int fd, char *buf, size_t le
     return PLI_OK;
 }
 
+// While ranks are on their way to another host the launcher does nothing else, and a process with an
+// open request could not be stopped again for the end of the move.
+static void hold_between_moves(struct pli_lane *lane)
+{
+    pli_freeze_hold();
+    while (atomic_load(pli_node_moving(pli_proc.boot->node.header)) != 0) {
+        pli_freeze_let();
+        while (lane != NULL && pli_progress_once(lane) > 0) {
+        }
+        poll(NULL, 0, POLL_MS);
+        pli_freeze_hold();
+    }
+}
+
 enum pli_err pli_launcher_call(struct pli_lane *lane, enum pli_ask_kind kind, const void *body,
                                size_t len, struct pli_answer *answer)
 {
@@ -46,7 +61,7 @@ enum pli_err pli_launcher_call(struct pli_lane *lane, enum pli_ask_kind kind, co
     if (len > PLI_ASK_MOST) {
         return pli_fail(PLI_ERR_ARG, "a request of %zu bytes is too long for mpiexec", len);
     }
-    pli_freeze_hold();
+    hold_between_moves(lane);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         pli_freeze_let();
         return pli_fail(PLI_ERR_OTHER, "cannot make a socket: %s", strerror(errno));

@@ -20,6 +20,7 @@
 #include "elastic/world_next.h"
 #include "elastic/fork_split.h"
 #include "rma/win_fork.h"
+#include "session/session_pset.h"
 #include "obj/comm.h"
 #include "obj/handle.h"
 
@@ -89,6 +90,7 @@ static enum pli_err start_clone(uint32_t index, const struct pli_fork_clones *cl
     struct pli_boot *boot = &pli_boot;
     pli_board_life_clone();
     pli_elastic_world_clone();
+    pli_session_pset_clone();
     pli_world_next_clone();
     pli_fork_comm_clone();
     pli_win_fork_lose();
@@ -135,9 +137,10 @@ static enum pli_err fork_agreed(int m, struct pli_info *info, struct pli_comm *w
     pli_fault("fork_made", pli_boot.index);
     err = pli_fork_exchange_agree(world, m, err);
     pli_fault("fork_agreed", pli_boot.index);
+    pli_fault_hold("fork_agreed", pli_boot.index);
     const struct pli_ask_forked done = { err == PLI_OK, 0 };
     enum pli_err end = pli_fork_exchange_ask(world, PLI_ASK_FORKED, &done, sizeof done, &a);
-    err = err == PLI_OK ? end : err;
+    err = end != PLI_OK ? end : err; // the launcher may know the cause
     if (err != PLI_OK) {
         pli_resize_error_fork(false);
         return err;

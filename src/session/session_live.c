@@ -6,7 +6,6 @@
 #include "boot/boot.h"
 #include "boot/pset.h"
 #include "msg/lane.h"
-#include "session/session_pset.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +32,9 @@ uint32_t pli_session_live_version(void)
 
 static bool newest_world(struct pli_pset *out)
 {
-    char name[PLI_PSET_NAME];
     uint32_t version =
         (uint32_t)atomic_load_explicit(&this_node()->header->world, memory_order_acquire);
-    pli_session_pset_world(version, name);
-    return version > 0 && pli_pset_find(this_node(), name, out);
+    return version > 0 && pli_pset_get_world(this_node(), version + 1, out);
 }
 
 static bool is_of_hosts(const struct pli_pset *set)
@@ -51,7 +48,7 @@ bool pli_session_live_follows(const struct pli_pset *set)
     const struct pli_node_header *h = this_node()->header;
     bool is_whole = set->origin == PLI_PSET_APP && set->n == h->n_world - h->n_extra;
     return atomic_load_explicit(&h->world, memory_order_relaxed) > 0 &&
-           (is_whole || is_of_hosts(set));
+           (is_whole || set->origin == PLI_PSET_HOST || set->origin == PLI_PSET_HARDWARE);
 }
 
 static uint32_t host_of(uint32_t index)
@@ -74,9 +71,11 @@ static bool has_host(const struct pli_pset *set, uint32_t host)
     return false;
 }
 
+// A process that came later is bound to no part of a host.
 static bool belongs(const struct pli_pset *set, uint32_t index)
 {
-    return set->origin == PLI_PSET_APP || has_host(set, host_of(index));
+    return set->origin == PLI_PSET_APP ||
+           (is_of_hosts(set) ? has_host(set, host_of(index)) : pli_pset_has(set, index));
 }
 
 bool pli_session_live_has(const struct pli_pset *set, uint32_t index)

@@ -11,9 +11,11 @@
 #include "obj/session.h"
 #include "session/session_live.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const origins[] = {
     [PLI_PSET_HOST] = "host", [PLI_PSET_HARDWARE] = "hardware", [PLI_PSET_APP] = "app",
@@ -58,17 +60,37 @@ static void first_world(struct found *f)
                                 .maker = UINT32_MAX };
 }
 
+// A version of the world: what is read of it may be in use for another one since.
+static enum pli_err copy_world(uint32_t number, struct found *f)
+{
+    bool is_there = pli_pset_get_world(this_node(), number, &f->set);
+    f->runs = is_there ? malloc(f->set.n_run * sizeof *f->runs + 1) : NULL;
+    if (is_there && f->runs == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", f->set.n);
+    }
+    if (is_there) {
+        memcpy(f->runs, f->set.runs, f->set.n_run * sizeof *f->runs);
+        is_there = pli_pset_is_kept(this_node(), &f->set);
+    }
+    if (!is_there) {
+        uint32_t oldest, newest;
+        pli_pset_worlds(this_node(), &oldest, &newest);
+        return pli_fail(PLI_ERR_ARG,
+                        number < oldest
+                            ? "the process set '" PLI_PSET_WORLD "@%u' is of a version that was "
+                              "replaced long ago: those from " PLI_PSET_WORLD "@%u on are known"
+                            : "there is no process set '" PLI_PSET_WORLD
+                              "@%u': the newest version is " PLI_PSET_WORLD "@%u",
+                        number, number < oldest ? oldest : newest > 0 ? newest : 1);
+    }
+    f->set.runs = f->runs;
+    return PLI_OK;
+}
+
 // One of the built-in sets: mpi://WORLD, its first version, mpi://SELF.
 static bool find_builtin(const char *name, struct found *f)
 {
-    bool is_world = pli_pset_is_name(PLI_PSET_WORLD, name);
-    uint32_t version = is_world ? pli_session_live_version() : 0;
-    if (version > 0) {
-        char text[PLI_PSET_NAME];
-        pli_session_pset_world(version, text);
-        return pli_pset_find(this_node(), text, &f->set);
-    }
-    if (is_world || pli_pset_is_name(PLI_PSET_WORLD "@1", name)) {
+    if (pli_pset_is_name(PLI_PSET_WORLD, name) || pli_pset_is_name(PLI_PSET_WORLD "@1", name)) {
         first_world(f);
         return true;
     }
@@ -120,6 +142,12 @@ static enum pli_err find(const char *name, struct found *f)
                         "this process has no MPI rank: only the first UPC thread of its group has "
                         "one; mpiexec --ranks-per-proc=N gives one to every thread");
     }
+    uint32_t version =
+        pli_pset_is_name(PLI_PSET_WORLD, name) ? pli_session_live_version() : 0;
+    uint32_t number = version > 0 ? version + 1 : pli_pset_world_number(name);
+    if (number != 0) {
+        return copy_world(number, f);
+    }
     if (find_builtin(name, f)) {
         return PLI_OK;
     }
@@ -134,17 +162,77 @@ static enum pli_err find(const char *name, struct found *f)
                     near != NULL ? "'?" : "");
 }
 
-enum pli_err pli_session_pset_count(struct pli_session *s, struct pli_info *info, int *n_out)
+// The sets that this process has been shown, in that order: neither a number nor its name may
+// change, also when the set itself is not kept any more. [MPI-5.0 11.3.2]
+static struct {
+    pthread_mutex_t lock;
+    struct shown {
+        uint32_t world; // the number of a version of the world, 0: it is another set,
+        uint32_t set;   // by its place in the table
+    } * all;
+    uint32_t n, cap;
+    uint32_t next_world;                   // the first that was not looked at
+    unsigned char is_in[PLI_PSET_N_SET / 8]; // sets of the table
+} shown = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void pli_session_pset_clone(void)
+{
+    shown.n = shown.next_world = 0;
+    memset(shown.is_in, 0, sizeof shown.is_in);
+}
+
+static bool show(struct shown one)
+{
+    if (shown.n == shown.cap) {
+        uint32_t cap = shown.cap > 0 ? 2 * shown.cap : 16;
+        struct shown *all = realloc(shown.all, cap * sizeof *all);
+        if (all == NULL) {
+            return false;
+        }
+        shown.all = all;
+        shown.cap = cap;
+    }
+    shown.all[shown.n++] = one;
+    return true;
+}
+
+// Show those that this process is a member of now. Context: locked.
+static enum pli_err look(void)
 {
     struct pli_pset set;
-    int n = 2;
+    uint32_t oldest, newest;
+    bool is_good = true;
+    for (uint32_t i = 0; is_good && pli_pset_get(this_node(), i, &set); i++) {
+        unsigned char bit = (unsigned char)(1u << i % 8);
+        if ((shown.is_in[i / 8] & bit) == 0 && pli_session_live_has(&set, pli_proc.boot->index)) {
+            is_good = show((struct shown){ 0, i });
+            shown.is_in[i / 8] |= is_good ? bit : 0;
+        }
+    }
+    pli_pset_worlds(this_node(), &oldest, &newest);
+    shown.next_world = shown.next_world < oldest ? oldest : shown.next_world;
+    for (; is_good && newest != 0 && shown.next_world <= newest; shown.next_world++) {
+        uint32_t number = shown.next_world;
+        is_good = !pli_pset_get_world(this_node(), number, &set) ||
+                  !pli_pset_has(&set, pli_proc.boot->index) || show((struct shown){ number, 0 });
+        if (!is_good) {
+            break;
+        }
+    }
+    return is_good ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory for a list of process sets");
+}
+
+enum pli_err pli_session_pset_count(struct pli_session *s, struct pli_info *info, int *n_out)
+{
     (void)s;
     (void)info; // the standard defines no hints
-    for (uint32_t i = 0; pli_pset_get(this_node(), i, &set); i++) {
-        n += pli_session_live_has(&set, pli_proc.boot->index);
+    pthread_mutex_lock(&shown.lock);
+    enum pli_err err = look();
+    if (err == PLI_OK) {
+        *n_out = 2 + (int)shown.n;
     }
-    *n_out = n;
-    return PLI_OK;
+    pthread_mutex_unlock(&shown.lock);
+    return err;
 }
 
 static enum pli_err copy_name(const char *name, int *len, char *name_out)
@@ -160,11 +248,24 @@ static enum pli_err copy_name(const char *name, int *len, char *name_out)
     return PLI_OK;
 }
 
+static void name_shown(uint32_t n, char *name_out)
+{
+    struct pli_pset set;
+    pthread_mutex_lock(&shown.lock);
+    struct shown one = shown.all[n];
+    pthread_mutex_unlock(&shown.lock);
+    if (one.world != 0) {
+        pli_session_pset_world(one.world - 1, name_out);
+    } else if (pli_pset_get(this_node(), one.set, &set)) {
+        snprintf(name_out, PLI_PSET_NAME, "%s", set.name);
+    }
+}
+
 enum pli_err pli_session_pset_nth(struct pli_session *s, struct pli_info *info, int n, int *len,
                                   char *name_out)
 {
-    struct pli_pset set;
-    int at = 2;
+    char name[PLI_PSET_NAME] = "";
+    int n_set;
     if (len == NULL || *len < 0) {
         return len == NULL
                    ? pli_fail(PLI_ERR_ARG, "argument pset_len is NULL")
@@ -173,14 +274,16 @@ enum pli_err pli_session_pset_nth(struct pli_session *s, struct pli_info *info, 
     if (n == 0 || n == 1) {
         return copy_name(n == 0 ? PLI_PSET_WORLD : PLI_PSET_SELF, len, name_out);
     }
-    for (uint32_t i = 0; n > 0 && pli_pset_get(this_node(), i, &set); i++) {
-        if (pli_session_live_has(&set, pli_proc.boot->index) && at++ == n) {
-            return copy_name(set.name, len, name_out);
-        }
+    enum pli_err err = pli_session_pset_count(s, info, &n_set);
+    if (err != PLI_OK) {
+        return err;
     }
-    pli_session_pset_count(s, info, &at);
-    return pli_fail(PLI_ERR_ARG, "argument n is %d, but there are %d process sets: 0 to %d", n, at,
-                    at - 1);
+    if (n < 0 || n >= n_set) {
+        return pli_fail(PLI_ERR_ARG, "argument n is %d, but there are %d process sets: 0 to %d", n,
+                        n_set, n_set - 1);
+    }
+    name_shown((uint32_t)n - 2, name);
+    return copy_name(name, len, name_out);
 }
 
 // The length of the name without the version: "io@3" is the third version of "io".
@@ -192,12 +295,18 @@ static size_t stem_of(const char *name)
                : strlen(name);
 }
 
-static const char *newest_of(const struct pli_pset *set)
+// Of a version of the world, room has the name.
+static const char *newest_of(const struct pli_pset *set, char *room)
 {
     const char *best = set->name;
-    uint32_t version = set->version;
+    uint32_t version = set->version, oldest, newest;
     size_t len = stem_of(set->name);
     struct pli_pset other;
+    if (len == strlen(PLI_PSET_WORLD) && strncasecmp(set->name, PLI_PSET_WORLD, len) == 0) {
+        pli_pset_worlds(this_node(), &oldest, &newest);
+        pli_session_pset_world(newest - 1, room);
+        return newest > 0 ? room : best;
+    }
     for (uint32_t i = 0; pli_pset_get(this_node(), i, &other); i++) {
         if (other.version > version && stem_of(other.name) == len &&
             strncmp(other.name, set->name, len) == 0) {
@@ -211,7 +320,7 @@ static const char *newest_of(const struct pli_pset *set)
 static enum pli_err describe(const struct found *f, struct pli_info *info)
 {
     const struct pli_pset *set = &f->set;
-    char size[16], version[16];
+    char size[16], version[16], latest[PLI_PSET_NAME];
     snprintf(size, sizeof size, "%u", set->n);
     snprintf(version, sizeof version, "%u", set->version);
     const char *origin = set->runs == &f->run                             ? "mpi"
@@ -220,7 +329,7 @@ static enum pli_err describe(const struct found *f, struct pli_info *info)
     const char *pairs[][2] = {
         { "mpi_size", size },
         { "pliant_version", version },
-        { "pliant_latest", newest_of(set) },
+        { "pliant_latest", newest_of(set, latest) },
         { "pliant_origin", origin },
         { "pliant_member", pli_pset_has(set, pli_proc.boot->index) ? "true" : "false" },
     };

@@ -11,8 +11,8 @@ struct pli_group;
 struct pli_info;
 struct pli_session;
 
-// The sets that the caller is a member of: mpi://WORLD, mpi://SELF, then the others in the order in
-// which they were made. The number of a set never changes.
+// The sets that the caller is a member of: mpi://WORLD, mpi://SELF, then the others as they were
+// first seen. The number of a set never changes, nor does its name.
 enum pli_err pli_session_pset_count(struct pli_session *s, struct pli_info *info, int *n_out);
 enum pli_err pli_session_pset_nth(struct pli_session *s, struct pli_info *info, int n, int *len,
                                   char *name_out);
@@ -26,6 +26,9 @@ enum pli_err pli_session_pset_group(struct pli_session *s, const char *name,
 
 // The processes of a set, in ascending order; freed by the caller.
 enum pli_err pli_session_pset_list(const char *name, uint32_t **list_out, uint32_t *n_out);
+
+// The process is the clone of another: it has been shown nothing.
+void pli_session_pset_clone(void);
 
 // The name of the set of a version of the world; room for PLI_PSET_NAME. Version 1 is WORLD@2.
 void pli_session_pset_world(uint32_t version, char *name_out);

@@ -37,6 +37,49 @@ static int lists(const char *begin, char full[MPI_MAX_PSET_NAME_LEN])
     return 0;
 }
 
+// A set keeps its number, however the world changes.
+static void check_numbers(void)
+{
+    static char seen[64][64];
+    static int n_seen;
+    char full[MPI_MAX_PSET_NAME_LEN];
+    int n;
+    T_MPI(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
+    T_OK(n >= n_seen);
+    for (int i = 0; i < n && i < 64; i++) {
+        int len = MPI_MAX_PSET_NAME_LEN;
+        T_MPI(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &len, full));
+        if (i < n_seen) {
+            T_STR(full, seen[i]);
+        } else {
+            snprintf(seen[i], sizeof seen[i], "%.63s", full);
+            n_seen++;
+        }
+    }
+}
+
+// Sets of hosts and their parts have only ranks of the newest world.
+static void check_parts(void)
+{
+    char full[MPI_MAX_PSET_NAME_LEN];
+    MPI_Group world = s_group(session, "mpi://WORLD"), part, others;
+    int n, n_other;
+    T_MPI(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
+    for (int i = 0; i < n; i++) {
+        int len = MPI_MAX_PSET_NAME_LEN;
+        T_MPI(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &len, full));
+        if (strncmp(full, "mpi://hw/", 9) == 0) {
+            part = s_group(session, full);
+            T_MPI(MPI_Group_difference(part, world, &others));
+            T_MPI(MPI_Group_size(others, &n_other));
+            T_EQ(n_other, 0);
+            MPI_Group_free(&part);
+            MPI_Group_free(&others);
+        }
+    }
+    MPI_Group_free(&world);
+}
+
 static void check_info(const char *set, const char *key, int want)
 {
     MPI_Info info;
@@ -67,6 +110,8 @@ static MPI_Comm enter(int version, int size)
     T_OK(lists("mpi://app/0", full));
     same_sets("mpi://app/0", name);
     T_OK(version == 0 || lists(name, full));
+    check_numbers();
+    check_parts();
     check_info("mpi://WORLD", "mpi_size", size);
     check_info("mpi://WORLD", "pliant_version", version + 1);
     check_info("mpi://app/0", "mpi_size", size);

@@ -50,9 +50,9 @@ def slow_criu(d):
 
 
 def go_on(env, d, n_more=600):
-    """The ranks work on before CRIU has begun, and a restart has what they were when they were copied."""
+    """The ranks work on before CRIU has begun, and a restart has what they and their files were when they were copied."""
     env = {**env, **slow_criu(d)}
-    p, text, images = begin(env, d)
+    p, text, images = begin(env, d, "file")
     order = subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     wait_until(lambda: any(n.startswith("dumping.") for n in os.listdir(d)), "CRIU")
     text += wait_for(p, COPIED) if COPIED not in text else ""
@@ -74,6 +74,36 @@ def go_on(env, d, n_more=600):
 def go_on_tcp(env, d):
     """The same where they are connected: a copy has connections and an epoll of its own."""
     go_on({**env, "PLIANT_NET": "tcp"}, d, 64)
+
+
+def one_file(env, d):
+    """A file that all ranks write to, one of them until long after the others were copied: it has one length in all images."""
+    p, text, images = begin(env, d, "onefile")
+    for _ in range(2):
+        check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "a checkpoint")
+    text = let_go(p, images, text)
+    check(ends_well(p.returncode, text) and text.count(COPIED) == 2, f"{p.returncode}\n{text}")
+    rc, after = restart(env, images)
+    check(ends_well(rc, after), f"{rc}\n{after}")
+    tidy(images)
+
+
+def scratch(env, d):
+    """A file grows and loses its name after the copies were made: its contents are not those of the copy, so the ranks stand still."""
+    env = {**env, **slow_criu(d)}
+    p, text, images = begin(env, d, "scratch")
+    with subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as order:
+        wait_until(lambda: any(n.startswith("dumping.") for n in os.listdir(d)), "CRIU")
+        open(images + ".gate.scratch", "w", encoding="ascii").close()
+        wait_until(lambda: not any(n.startswith("numbers.") for n in os.listdir(d)), "files without a name")
+        open(os.path.join(d, "go"), "w", encoding="ascii").close()
+        said, _ = order.communicate(timeout=LIMIT_S)
+        check(order.returncode == 0, said)
+    text = " ".join(let_go(p, images, text).split())
+    check(ends_well(p.returncode, text) and "a file was written to and has lost its name meanwhile" in text, f"{p.returncode}\n{text}")
+    rc, after = restart(env, images)
+    check(ends_well(rc, after), f"{rc}\n{after}")
+    tidy(images)
 
 
 def ended(env, d):
@@ -139,13 +169,13 @@ def unwritable(env, d):
 
 def hindered(env, d):
     """What a copy would not have, or would share: the ranks stand still, and restarts are as good. Without it they do not,
-    nor with threads, which a copy makes anew."""
+    nor with threads, which a copy makes anew, or with files that grow while it is written."""
     for what in ("", "threads", "file", "pipe", "timer", "lockedfile", "shared", "locked", "standstill"):
         options = ("--checkpoint-standstill",) if what == "standstill" else ()
         p, text, images = begin(env, d, what, *options)
         check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, f"{what}: a checkpoint")
         text = let_go(p, images, text)
-        check(ends_well(p.returncode, text) and (COPIED in text) == (what in ("", "threads")), f"{what}: {p.returncode}\n{text}")
+        check(ends_well(p.returncode, text) and (COPIED in text) == (what in ("", "threads", "file")), f"{what}: {p.returncode}\n{text}")
         rc, after = restart(env, images)
         check(ends_well(rc, after), f"{what}: {rc}\n{after}")
         tidy(images)
@@ -156,4 +186,4 @@ reason = skip_reason()
 if reason is not None:
     print(f"skipped: {reason}")
     sys.exit(77)
-sys.exit(cases((go_on, go_on_tcp, ended, gone, unwritable, hindered)))
+sys.exit(cases((go_on, go_on_tcp, one_file, scratch, ended, gone, unwritable, hindered)))

@@ -7,14 +7,17 @@
 //
 // NUMBERS has the numbers from 0 to 511, eight bytes each. WHAT a rank has besides: pipe, timer,
 // file (open for writing: NUMBERS.RANK, a line in each step, in turn by two descriptors that share
-// their place), lockedfile (the same, with a lock), shared (memory), locked (memory). Or how ranks
-// end that do so when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by
+// their place), lockedfile (the same, with a lock), shared (memory), locked (memory), onefile
+// (NUMBERS.all, to which all ranks add lines, rank 1 many before it lets itself be stopped),
+// scratch (NUMBERS.RANK, which loses its name when the file GATE.scratch is there). Or how ranks end
+// that do so when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by
 // MPI_Fork).
 // Or threads: three others, which count, each in its own thread-local memory, and are joined.
 #include "counting_threads.h"
 
 #include <fcntl.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +61,59 @@ static void check_lines(uint64_t n)
     }
 }
 
+enum { STOP_SIGNAL = 60, N_LATE = 50 }; // the signal of checkpoints
+
+static int all_lines = -1, n_line; // what all ranks add to, and how many lines are of this one
+
+static void add_to_all(void)
+{
+    char line[3 * LINE + 1];
+    snprintf(line, sizeof line, "%d%06d\n", rank, ++n_line);
+    check(write(all_lines, line, LINE) == LINE, "a line of all");
+}
+
+// Let the others be stopped first, and write meanwhile.
+static void add_late(void)
+{
+    sigset_t stop, pending;
+    sigemptyset(&stop);
+    sigaddset(&stop, STOP_SIGNAL);
+    check(sigprocmask(SIG_BLOCK, &stop, NULL) == 0, "a mask");
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    check(sigpending(&pending) == 0, "what is pending");
+    for (int i = 0; sigismember(&pending, STOP_SIGNAL) == 1 && i < N_LATE; i++) {
+        add_to_all();
+        nanosleep(&(struct timespec){ .tv_nsec = 4000000 }, NULL);
+    }
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);
+}
+
+// Every line of every rank is there once.
+static void check_all_lines(void)
+{
+    char line[LINE + 1] = "";
+    int n_all, next = 1;
+    MPI_Allreduce(&n_line, &n_all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    check(lseek(all_lines, 0, SEEK_END) == (off_t)n_all * LINE, "the length of the file of all");
+    for (int i = 0; i < n_all; i++) {
+        check(pread(all_lines, line, LINE, (off_t)i * LINE) == LINE, "a line of all");
+        if (line[0] == '0' + rank) {
+            check(atoi(line + 1) == next++, "the number of a line of all");
+        }
+    }
+    check(next == n_line + 1, "the number of lines");
+}
+
+static char scratch_name[512], scratch_gate[512];
+
+static void lose_name(void)
+{
+    if (scratch_name[0] != '\0' && access(scratch_gate, F_OK) == 0) {
+        check(unlink(scratch_name) == 0, "a file without a name");
+        scratch_name[0] = '\0';
+    }
+}
+
 static void add_hindrance(const char *numbers)
 {
     int fds[2];
@@ -67,12 +123,20 @@ static void add_hindrance(const char *numbers)
     } else if (strcmp(what, "timer") == 0) {
         const struct itimerval far = { { 0, 0 }, { 10000, 0 } };
         check(setitimer(ITIMER_REAL, &far, NULL) == 0, "a timer");
-    } else if (strcmp(what, "file") == 0 || strcmp(what, "lockedfile") == 0) {
+    } else if (strcmp(what, "file") == 0 || strcmp(what, "lockedfile") == 0 ||
+               strcmp(what, "scratch") == 0) {
         snprintf(name, sizeof name, "%s.%d", numbers, rank);
         lines[0] = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
         lines[1] = dup(lines[0]);
         check(lines[0] >= 0 && lines[1] >= 0, "a file");
-        check(strcmp(what, "file") == 0 || lockf(lines[0], F_LOCK, 1) == 0, "a lock");
+        check(strcmp(what, "lockedfile") != 0 || lockf(lines[0], F_LOCK, 1) == 0, "a lock");
+        if (strcmp(what, "scratch") == 0) {
+            memcpy(scratch_name, name, sizeof name);
+        }
+    } else if (strcmp(what, "onefile") == 0) {
+        snprintf(name, sizeof name, "%s.all", numbers);
+        all_lines = open(name, O_RDWR | O_CREAT | O_APPEND, 0600);
+        check(all_lines >= 0, "a file of all");
     } else if (strcmp(what, "shared") == 0) {
         check(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) !=
                   MAP_FAILED,
@@ -111,6 +175,7 @@ int main(int argc, char **argv)
     int fd = open(argv[1], O_RDONLY);
     check(argc > 2 && fd >= 0 && words != NULL, "the command line");
     snprintf(early, sizeof early, "%s.early", argv[2]);
+    snprintf(scratch_gate, sizeof scratch_gate, "%s.scratch", argv[2]);
     add_hindrance(argv[1]);
     if (strcmp(what, "threads") == 0) {
         start_counting();
@@ -127,6 +192,13 @@ int main(int argc, char **argv)
         words[step % N_PAGE * PAGE_WORDS] = step;
         if (lines[0] >= 0) {
             add_line(step);
+            lose_name();
+        }
+        if (all_lines >= 0) {
+            add_to_all();
+            if (rank == 1) {
+                add_late();
+            }
         }
         uint64_t old = words[(step + 1) % N_PAGE * PAGE_WORDS];
         check(old == (step + 1 > N_PAGE ? step + 1 - N_PAGE : 0), "the memory");
@@ -143,6 +215,9 @@ int main(int argc, char **argv)
     }
     if (lines[0] >= 0) {
         check_lines(step);
+    }
+    if (all_lines >= 0) {
+        check_all_lines();
     }
     printf("rank %d is well at step %d\n", rank, (int)step);
     MPI_Finalize();

@@ -5,14 +5,15 @@ they are as those that stay; whoever dies on the way, the world stays as it was 
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checkpoint import skip_reason
-from hosts import HostRun, on_host, own_disk
-from hosts_fork import HAS_OWN, IMAGES, WORLD, C, failures, is_as_before, output, run, threads
-from launch import cases, check
+from hosts import HostRun, left_behind, on_host, own_disk
+from hosts_fork import HAS_OWN, IMAGES, PROBE, WORLD, C, failures, is_as_before, output, run, threads
+from launch import MPIEXEC, SLOW, cases, check
 
 CROSSED = ("vc2,vc1",)  # hint host, for clones that change places
 
@@ -94,12 +95,32 @@ def cannot(env, _):
         on_host(C, host, "umount", criu)
 
 
+def cause(env, d):
+    """The reason is known before the ranks ask how it went, and is told all the same."""
+    if not HAS_OWN:
+        print("not tested: file systems cannot be mounted here")
+        return
+    hold = os.path.join(d, "hold")
+    open(hold, "w", encoding="ascii").close()
+    check(own_disk(C, "vc1", IMAGES, "64k"), "a disk of vc1")
+    argv = [MPIEXEC, "-v", "--launcher", C.launcher, "--hosts", "vc1:1,vc2:1", PROBE, "where", "vc2"]
+    with C.popen("vc1", argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                 env={**os.environ, "PLIANT_IMAGE_DIR": IMAGES, **env, "PLIANT_FAULT": f"fork_agreed:0@{hold}"}) as p:
+        said = next((line for line in p.stderr if "resize: over" in line), "")
+        check(os.path.exists(hold + ".held"), "rank 0 waits")
+        os.unlink(hold + ".held")
+        out, err = p.communicate(timeout=60 * SLOW)
+    check(said != "" and p.returncode == 0 and out.count("No space left") == 2 and "host vc1: " in out, f"{out}\n{err}")
+    on_host(C, "vc1", "umount", IMAGES)
+    check(not (left := left_behind(C, ["vc1", "vc2"])), f"left behind: {left}")
+
+
 def main():
     reason = skip_reason()
     if reason is not None:
         print(f"skipped: {reason}")
         return 77
-    return cases((there, far_output, far_threads, far_failures, dies, cannot))
+    return cases((there, far_output, far_threads, far_failures, dies, cannot, cause))
 
 
 if __name__ == "__main__":

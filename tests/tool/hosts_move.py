@@ -17,6 +17,7 @@ from checkpoint import MPICTL, PROBE, finish, gate, open_gate, result, shut_gate
 from checkpoint import tidy as tidy_folder
 from hosts import BUILD, HostRun, files, left_behind, on_host, open_cluster, own_disk
 from launch import MPIEXEC, SLOW, cases, check
+from ucx_env import TCP, has_ucx
 
 HOSTS = ["vc1", "vc2", "vc3"]
 MOVE = os.path.join(BUILD, "tests", "bin", "move_probe")
@@ -230,6 +231,44 @@ def hang(env, d):
     tidy(d)
 
 
+def others(env, d):
+    """While a rank is on its way the others go on: with each other; what they send to it waits, as do calls and requests."""
+    go_on(env, d)
+    if has_ucx():
+        go_on({**env, **TCP}, d)
+
+
+def go_on(env, d):
+    probe, flag, hold = os.path.join(BUILD, "tests", "bin", "others_probe"), os.path.join(d, "flag"), os.path.join(d, "hold")
+    open(hold, "w", encoding="ascii").close()
+    p = start({**env, "PLIANT_FAULT": f"daemon_move_take:1@{hold}"}, "--movable", "--hosts", "vc1:2,vc2:2", probe, flag)
+    text = wait_for(p, "step 8")
+    m = C.popen("vc1", [MPICTL, "migrate", "1", "vc3"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                text=True)
+    while not os.path.exists(hold + ".held") and p.poll() is None:
+        time.sleep(0.01)
+    for when in ("before", "after"):  # rank 3 calls for the first time
+        now = text.count("step ")
+        while text.count("step ") < now + 6 and "step " in (more := wait_for(p, "step ")):
+            text += more
+        check(m.poll() is None and p.poll() is None, f"{when}: it is on its way\n{text}")
+        if when == "before":
+            open(flag + ".call", "w", encoding="ascii").close()
+    check("has called" not in text, f"rank 3 waits\n{text}")
+    os.unlink(hold + ".held")
+    out = " ".join(m.communicate(timeout=100 * SLOW)[0].split())
+    check(out == "rank 1 is on host vc3", out)
+    text += wait_for(p, "rank 3 has called")
+    open(flag, "w", encoding="ascii").close()
+    text = " ".join((text + p.stdout.read()).split())  # of which a part was read with the last line
+    p.wait(timeout=100 * SLOW)
+    check(p.returncode == 0 and all(f"rank {r} is well" in text for r in range(4)), f"{p.returncode}\n{text}")
+    check("all other ranks stood still, too" in text, text)
+    for name in (flag, flag + ".call", flag + ".lines"):
+        os.unlink(name)
+    tidy(d)
+
+
 def refused(env, d):
     """What cannot be done is said, and the job goes on."""
     flag = os.path.join(d, "flag")
@@ -331,7 +370,7 @@ def main():
     if reason is not None:
         print(f"skipped: {reason}")
         return 77
-    return cases((there_and_back, together, one_host, asked, reconnecting, resized, forked, streams, hang, refused, dies, full))
+    return cases((there_and_back, together, one_host, asked, reconnecting, resized, forked, streams, hang, others, refused, dies, full))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/tcp.h> // knows more of struct tcp_info than netinet/tcp.h
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ enum {
     NEAR_PER_US = 10240,     // and so many for each microsecond that an answer takes
     PAUSE_LEAST_MS = 20,     // before another try with one that was overrun with calls,
     PAUSE_MOST_MS = 2000,
+    MOVING_MS = 10,        // between two looks at whether it is where it goes
     OVERRUN = 4,           // and for so many times the usual patience
     ABSENT_NS = 2000000000 // between two steps: the caller was elsewhere, and the other end gave up
 };
@@ -156,9 +158,24 @@ static const char *refusal(int error)
                                                : strerror(error);
 }
 
-// Begin with the next address that can be begun with at all. False: there is none.
+// Whether all processes of that host are on their way to another one.
+static bool is_moving(const struct pli_dial *d)
+{
+    return d->call.moving != NULL && atomic_load(d->call.moving) == d->call.host + 1;
+}
+
+// Begin with the next address that can be begun with at all, or when there is somebody at all.
+// False: there is none.
 static bool begin(struct pli_dial *d)
 {
+    if (is_moving(d)) {
+        d->state = S_PAUSED;
+        d->fd = -1;
+        d->seen = pli_clock_ns();
+        d->until = d->seen + (uint64_t)MOVING_MS * 1000000u;
+        d->round = pli_sock_round();
+        return true;
+    }
     while (d->at < d->n_addr) {
         struct sockaddr_storage a;
         socklen_t len = pli_address_fill(addr_of(d), d->call.port, &a);

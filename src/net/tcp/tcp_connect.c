@@ -18,6 +18,7 @@
 #include "ckpt/freeze_hold.h"
 #include "base/fault.h"
 #include "boot/boot.h"
+#include "boot/ckpt_wire.h"
 #include "ckpt/sock.h"
 #include "msg/endpoint.h"
 #include "msg/failure_hooks.h"
@@ -281,6 +282,8 @@ void pli_tcp_connect_dial(struct pli_tcp_conn *tc)
         .secret = boot->node.header->secret,
         .here = &boot->node.hosts[boot->host],
         .there = way.host,
+        .moving = pli_node_moving(boot->node.header),
+        .host = way.host != NULL ? (uint32_t)(way.host - boot->node.hosts) : 0,
         .port = way.port,
         .is_slow = way.is_direct,
         .from = boot->index,

@@ -5,6 +5,7 @@
 #include "net/tcp/tcp_recv.h"
 
 #include "base/log.h"
+#include "ckpt/sock.h"
 #include "msg/deliver.h"
 #include "msg/endpoint.h"
 #include "net/tcp/frame.h"
@@ -534,9 +535,12 @@ static size_t read_once(struct pli_tcp_sock *s, bool *is_more_out)
                                   : recvmsg(s->watch.fd, &mh, MSG_DONTWAIT);
     *is_more_out = false;
     if (n <= 0) {
-        if (n < 0 && errno == ENOTSOCK && pli_tcp_connect_resume(s)) {
-            *is_more_out = true;
-            return 1;
+        if (n < 0 && errno == ENOTSOCK) { // a checkpoint or a move has ended it
+            if (pli_tcp_connect_resume(s)) {
+                *is_more_out = true;
+                return 1;
+            }
+            errno = pli_sock_is_pending(s->watch.fd) ? EAGAIN : ENOTSOCK;
         }
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
             bool is_silent = errno == ETIMEDOUT || errno == EHOSTUNREACH; // keepalive found out

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of process sets: what is put in comes out, however it is cut into runs; adding from
-// many processes at once; one that dies while it adds; a full table.
+// many processes at once; one that dies while it adds; a full table; worlds without an end.
 #include "boot/pset.h"
 
 #include "boot/node_lock.h"
@@ -93,6 +93,89 @@ static void names(void)
     T_STR(pli_pset_nearest(&node, "mpi://WRLD"), "mpi://WORLD");
     T_STR(pli_pset_nearest(&node, "nam"), "name");
     T_OK(pli_pset_nearest(&node, "something else") == NULL);
+}
+
+// The members of a version: as many runs as `n`, and others than those of the version before.
+static uint32_t world_list(uint32_t number, uint32_t n, uint32_t *list)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = number % 7 + 5 * i + i % 2;
+    }
+    return n;
+}
+
+static bool is_world(uint32_t number, uint32_t n, struct pli_pset *set)
+{
+    static uint32_t got[1000], list[1000];
+    char name[32];
+    snprintf(name, sizeof name, "MPI://world@%u", number);
+    if (!pli_pset_find(&node, name, set) || set->n > 1000) {
+        return false;
+    }
+    pli_pset_list(set, got);
+    return set->n == world_list(number, n, list) && set->version == number &&
+           memcmp(got, list, n * sizeof *got) == 0;
+}
+
+// A reader sees a version as it is, or that it is not kept any more.
+static void read_worlds(uint32_t n, uint32_t last)
+{
+    static uint32_t got[1000], list[1000];
+    struct pli_pset set;
+    uint32_t oldest, newest = 0;
+    while (newest < last) {
+        pli_pset_worlds(&node, &oldest, &newest);
+        if (oldest > 0 && pli_pset_get_world(&node, oldest, &set) && set.n <= 1000) {
+            pli_pset_list(&set, got);
+            uint32_t has = set.n;
+            if (pli_pset_is_kept(&node, &set) && (has != world_list(oldest, n, list) ||
+                                                  memcmp(got, list, n * sizeof *got) != 0)) {
+                _exit(1);
+            }
+        }
+    }
+    _exit(0);
+}
+
+static void worlds(void)
+{
+    enum { LAST = 100000, N = 20, LARGE = 1000, N_LARGE = 3000 };
+    static uint32_t list[LARGE];
+    uint32_t oldest, newest, before = pli_pset_count(&node);
+    struct pli_pset set;
+    int status;
+    pli_pset_worlds(&node, &oldest, &newest);
+    T_OK(oldest == 0 && newest == 0 && !pli_pset_find(&node, "mpi://WORLD@2", &set));
+    pid_t reader = fork();
+    if (reader == 0) {
+        read_worlds(N, LAST);
+    }
+    for (uint32_t v = 2; v <= LAST; v++) {
+        T_MUST(pli_pset_add_world(&node, v, list, world_list(v, N, list)) == PLI_OK);
+    }
+    T_MUST(waitpid(reader, &status, 0) == reader);
+    T_EQ(status, 0);
+    pli_pset_worlds(&node, &oldest, &newest);
+    T_EQ(newest, LAST);
+    T_EQ(newest - oldest + 1, PLI_PSET_N_WORLD);
+    for (uint32_t v = oldest; v <= newest; v++) {
+        T_MUST(is_world(v, N, &set));
+    }
+    T_OK(!is_world(oldest - 1, N, &set) && !is_world(newest + 1, N, &set));
+    T_EQ(pli_pset_add_world(&node, LAST, list, world_list(LAST, N, list)), PLI_OK);
+    T_EQ(pli_pset_add_world(&node, LAST, list, N - 1), PLI_ERR_NAME);
+    for (uint32_t v = LAST + 1; v <= LAST + N_LARGE; v++) { // there is no room for all their runs
+        T_MUST(pli_pset_add_world(&node, v, list, world_list(v, LARGE, list)) == PLI_OK);
+    }
+    pli_pset_worlds(&node, &oldest, &newest);
+    T_OK(newest == LAST + N_LARGE && oldest > LAST && newest - oldest > 100);
+    T_OK(is_world(oldest, LARGE, &set) && is_world(newest, LARGE, &set));
+    T_EQ(pli_pset_count(&node), before);
+    for (const char *const *bad = (const char *const[]){ "mpi://WORLD@", "mpi://WORLD@1", "mpi://WORLD@x",
+                                                         "mpi://WORLD@2x", "mpi://WORLD@99999999999", NULL };
+         *bad != NULL; bad++) {
+        T_EQ(pli_pset_world_number(*bad), 0);
+    }
 }
 
 static void many_at_once(void)
@@ -203,6 +286,7 @@ int main(void)
     T_MUST(pli_node_create(4, &node, &fd) == PLI_OK);
     shapes();
     names();
+    worlds();
     many_at_once();
     dead_owner();
     unlisted();
