@@ -195,6 +195,12 @@ enum pli_impi_err pli_impi_net_also(struct pli_impi_net *net, int fd, bool *is_r
     return watch(net, EPOLL_CTL_ADD, fd, ev);
 }
 
+// Until the job is known it is not known either which callers speak TLS: they wait.
+static bool is_late_listener(const struct pli_impi_net_conf *conf)
+{
+    return conf->may_tls || conf->n_secret > 0;
+}
+
 enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
                                       struct pli_impi_net **out)
 {
@@ -225,7 +231,7 @@ enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
     if (err == PLI_IMPI_OK) {
         err = pli_impi_sock_listen(conf->bind, conf->port, &conf->log, &net->listen_fd, &net->port);
     }
-    if (err == PLI_IMPI_OK && !conf->may_tls) { // else it is not known how callers speak
+    if (err == PLI_IMPI_OK && !is_late_listener(conf)) {
         err = pli_impi_net_watch(net, net->listen_fd, KEY_LISTEN, 0, false);
     }
     if (err != PLI_IMPI_OK) {
@@ -360,7 +366,7 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
     if (err != PLI_IMPI_OK) {
         return pli_impi_net_fail(net, err);
     }
-    if (net->conf.may_tls) {
+    if (is_late_listener(&net->conf)) {
         err = pli_impi_net_watch(net, net->listen_fd, KEY_LISTEN, 0, false);
     }
     return err == PLI_IMPI_OK ? pli_impi_net_mesh_begin(net) : err;
@@ -573,6 +579,7 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
     case KEY_SERVER:
         return server_event(net, ev->events);
     case KEY_HOST:
+        net->n_event++;
         return pli_impi_net_mesh_event(net, index, ev->events);
     case KEY_PENDING:
         pli_impi_net_mesh_pending(net, index);
@@ -684,6 +691,11 @@ enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms)
         return give_up(net);
     }
     return net->err;
+}
+
+uint64_t pli_impi_net_n_event(const struct pli_impi_net *net)
+{
+    return net->n_event;
 }
 
 uint16_t pli_impi_net_port(const struct pli_impi_net *net)

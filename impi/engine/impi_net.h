@@ -65,6 +65,9 @@ enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *serve
 enum pli_impi_err pli_impi_net_join(struct pli_impi_net *net, const struct pli_impi_job *job,
                                     uint32_t host);
 
+// How many events of other hosts poll has seen: what changes is worth looking again.
+uint64_t pli_impi_net_n_event(const struct pli_impi_net *net);
+
 // Do what can be done, waiting up to `timeout_ms` (-1: for ever) for something to do. An error
 // means FAILED: a host or the server was lost, broke the protocol, or time ran out.
 enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms);

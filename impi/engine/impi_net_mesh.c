@@ -35,6 +35,26 @@ static const unsigned char *token_of(const struct pli_impi_net *net, uint32_t ho
     return net->job->client[net->job->host[host].client].token;
 }
 
+// What goes to another client on this machine leaves it nowhere, so it needs no TLS; the caller says
+// the token all the same. Not where the user has named a secret.
+static bool is_near(const struct pli_impi_net *net, uint32_t host)
+{
+    return net->job != NULL && net->conf.tls_file == NULL &&
+           pli_impi_job_is_near(net->job, net->job->host[net->host].client,
+                                net->job->host[host].client);
+}
+
+static bool has_near(const struct pli_impi_net *net)
+{
+    for (uint32_t h = net->job == NULL ? 0 : net->host + 1; net->job != NULL && h < net->job->n_host;
+         h++) {
+        if (is_near(net, h)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Takes as long whatever the difference is.
 static bool is_same_token(const unsigned char *a, const unsigned char *b)
 {
@@ -79,7 +99,8 @@ static enum pli_impi_err dial(struct pli_impi_net *net, uint32_t host)
     struct link *l = &net->link[host];
     int fd;
     if (pli_impi_sock_dial(h->addr, (uint16_t)h->port, &fd) != PLI_IMPI_OK ||
-        pli_impi_stream_open(&l->s, fd, net->tls, true) != PLI_IMPI_OK) {
+        pli_impi_stream_open(&l->s, fd, is_near(net, host) ? NULL : net->tls, true) !=
+            PLI_IMPI_OK) {
         return lost(net, host, errno);
     }
     l->is_dialing = true;
@@ -100,6 +121,9 @@ static const char *why_not_host(const struct pli_impi_net *net, const struct pen
                                 uint32_t host)
 {
     unsigned char from[PLI_IMPI_HOSTID];
+    if (net->tls != NULL && g->s.tls == NULL && !is_near(net, host)) {
+        return "it speaks no TLS";
+    }
     if (has_tokens(net)) {
         return is_same_token(g->hello + PLI_IMPI_HELLO, token_of(net, net->host))
                    ? NULL
@@ -214,8 +238,10 @@ void pli_impi_net_mesh_accept(struct pli_impi_net *net)
             return;
         }
         struct pending *g = free_pending(net);
-        *g = (struct pending){ .deadline_ms = pli_impi_net_clock() + PENDING_MS };
-        if (pli_impi_stream_open(&g->s, fd, net->tls, false) != PLI_IMPI_OK) {
+        *g = (struct pending){ .deadline_ms = pli_impi_net_clock() + PENDING_MS,
+                               .is_unknown = net->tls != NULL && has_near(net) };
+        if (pli_impi_stream_open(&g->s, fd, g->is_unknown ? NULL : net->tls, false) !=
+            PLI_IMPI_OK) {
             return;
         }
         if (pli_impi_net_watch(net, fd, KEY_PENDING, (uint32_t)(g - net->pending), false) !=
@@ -223,6 +249,22 @@ void pli_impi_net_mesh_accept(struct pli_impi_net *net)
             return;
         }
     }
+}
+
+// Some callers speak TLS and some do not: the first byte tells.
+static enum pli_impi_err find_out(struct pli_impi_net *net, struct pending *g)
+{
+    enum { TLS_HANDSHAKE = 0x16 }; // no host has so high an index
+    unsigned char byte;
+    if (!g->is_unknown) {
+        return PLI_IMPI_OK;
+    }
+    enum pli_impi_err err = pli_impi_sock_peek(g->s.fd, &byte);
+    if (err == PLI_IMPI_OK) {
+        g->is_unknown = false;
+        err = byte == TLS_HANDSHAKE ? pli_impi_stream_secure(&g->s, net->tls, false) : err;
+    }
+    return err;
 }
 
 void pli_impi_net_mesh_pending(struct pli_impi_net *net, uint32_t i)
@@ -234,7 +276,10 @@ void pli_impi_net_mesh_pending(struct pli_impi_net *net, uint32_t i)
     if (g->s.fd < 0 || g->n_hello >= want) {
         return;
     }
-    enum pli_impi_err err = pli_impi_stream_read(&g->s, &iov, 1, &n);
+    enum pli_impi_err err = find_out(net, g);
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_stream_read(&g->s, &iov, 1, &n);
+    }
     if (err < 0) {
         drop_pending(net, g,
                      err == PLI_IMPI_ERR_AUTH ? "it has another TLS secret, or speaks no TLS"

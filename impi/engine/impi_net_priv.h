@@ -41,6 +41,7 @@ struct pending {              // a connection whose host is not known yet
     struct pli_impi_stream s; // without a socket: free
     unsigned char hello[HELLO_MAX];
     uint32_t n_hello;
+    bool is_unknown; // whether it speaks TLS
     uint64_t deadline_ms;
 };
 
@@ -74,6 +75,7 @@ struct pli_impi_net {
     uint32_t *dirty;   // hosts with something to write
     uint32_t n_dirty;
     struct pending pending[MAX_PENDING];
+    uint64_t n_event; // of other hosts
     bool *also[MAX_ALSO]; // set when the descriptor is readable
     uint32_t n_also;
 };
