@@ -532,6 +532,8 @@ static enum pli_impi_err set_up(struct agent *a)
                                      .n_secret = a->conf.env.token.has_tls
                                                      ? sizeof a->conf.env.token.secret
                                                      : 0,
+                                     .relay = a->conf.env.has_token ? a->conf.env.server : NULL,
+                                     .relay_key = a->conf.env.key,
                                      .ops = &pli_agent_relay_ops,
                                      .arg = a,
                                      .log = a->conf.log };

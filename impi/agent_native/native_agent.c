@@ -233,11 +233,26 @@ static bool prepare(struct pli_native_agent *a)
     return true;
 }
 
+// For mpictl status: which way goes to each host.
+static void tell_ways(struct pli_native_agent *a)
+{
+    static const uint8_t way[] = { [PLI_IMPI_WAY_NONE] = PLI_GATEWAY_NONE,
+                                   [PLI_IMPI_WAY_LOCAL] = PLI_GATEWAY_LOCAL,
+                                   [PLI_IMPI_WAY_PLAIN] = PLI_GATEWAY_PLAIN,
+                                   [PLI_IMPI_WAY_TLS] = PLI_GATEWAY_TLS,
+                                   [PLI_IMPI_WAY_RELAYED] = PLI_GATEWAY_RELAYED };
+    for (uint32_t h = 0; h < a->gateway->n_host; h++) {
+        atomic_store_explicit(&a->gateway->way[h], way[pli_impi_net_way(a->net, h)],
+                              memory_order_relaxed);
+    }
+}
+
 static int live(struct pli_native_agent *a)
 {
     char up = PLI_NATIVE_AGENT_UP;
     struct sigaction sa = { .sa_handler = on_orphan };
     orphan_fd = a->conf->wake_fd;
+    tell_ways(a);
     sigaction(SIGTERM, &sa, NULL);
     if (pli_impi_net_also(a->net, a->conf->wake_fd, &a->is_woken) != PLI_IMPI_OK ||
         send(a->conf->control_fd, &up, 1, MSG_NOSIGNAL) != 1) {

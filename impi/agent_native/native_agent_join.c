@@ -308,6 +308,8 @@ bool pli_native_agent_join(struct pli_native_agent *a, const struct pli_impi_eng
                                       .may_tls = env.may_tls,
                                       .secret = env.token.secret,
                                       .n_secret = env.token.has_tls ? sizeof env.token.secret : 0,
+                                      .relay = env.has_token ? env.server : NULL,
+                                      .relay_key = env.key,
                                       .ops = ops,
                                       .arg = a,
                                       .log = *log };

@@ -277,6 +277,7 @@ void pli_impi_net_destroy(struct pli_impi_net *net)
     if (net == NULL) {
         return;
     }
+    pli_impi_net_relay_close(net);
     pli_impi_net_mesh_close(net);
     pli_impi_engine_destroy(net->engine);
     pli_impi_client_destroy(net->client);
@@ -513,6 +514,21 @@ static enum pli_impi_err write_server(struct pli_impi_net *net)
     return PLI_IMPI_OK;
 }
 
+// Hosts that could not reach this one, and wait for it at the server.
+static enum pli_impi_err meet_relayed(struct pli_impi_net *net)
+{
+    struct pli_impi_relay r;
+    enum pli_impi_err err = PLI_IMPI_OK;
+    while (err == PLI_IMPI_OK && net->state == PLI_IMPI_NET_MESH &&
+           pli_impi_client_take_relay(net->client, &r)) {
+        bool is_ours = r.to == net->host && r.from > net->host && r.from < net->job->n_host &&
+                       pli_impi_engine_is_peer(net->engine, r.from) &&
+                       pli_impi_net_relay_may(net) && net->link[r.from].s.fd < 0;
+        err = is_ours ? pli_impi_net_relay_begin(net, r.from, true) : PLI_IMPI_OK;
+    }
+    return err;
+}
+
 static enum pli_impi_err read_server(struct pli_impi_net *net)
 {
     unsigned char buf[16384];
@@ -541,9 +557,9 @@ static enum pli_impi_err read_server(struct pli_impi_net *net)
         pli_impi_client_state(net->client) == PLI_IMPI_CLIENT_RUN) {
         const struct pli_impi_job *job = pli_impi_client_job(net->client);
         uint32_t first = job->client[pli_impi_client_rank(net->client)].first_host;
-        return begin_mesh(net, job, first + net->host_of_client);
+        err = begin_mesh(net, job, first + net->host_of_client);
     }
-    return PLI_IMPI_OK;
+    return err == PLI_IMPI_OK ? meet_relayed(net) : err;
 }
 
 static enum pli_impi_err server_event(struct pli_impi_net *net, uint32_t events)
@@ -584,6 +600,8 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
     case KEY_PENDING:
         pli_impi_net_mesh_pending(net, index);
         break;
+    case KEY_RELAY:
+        return pli_impi_net_relay_event(net, index);
     case KEY_ALSO:
         *net->also[index] = true;
         break;
@@ -691,6 +709,20 @@ enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms)
         return give_up(net);
     }
     return net->err;
+}
+
+enum pli_impi_net_way pli_impi_net_way(const struct pli_impi_net *net, uint32_t host)
+{
+    const struct link *l = net->link != NULL ? &net->link[host] : NULL;
+    if (l == NULL || l->s.fd < 0) {
+        return PLI_IMPI_WAY_NONE;
+    }
+    bool is_near = pli_impi_job_is_near(net->job, net->job->host[net->host].client,
+                                        net->job->host[host].client);
+    return l->is_relayed      ? PLI_IMPI_WAY_RELAYED
+           : l->s.tls != NULL ? PLI_IMPI_WAY_TLS
+           : is_near          ? PLI_IMPI_WAY_LOCAL
+                              : PLI_IMPI_WAY_PLAIN;
 }
 
 uint64_t pli_impi_net_n_event(const struct pli_impi_net *net)
