@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures messages between two jobs that IMPI joins on this machine, beside TCP itself.
 
-usage: impi.py [--build DIR] [--rounds N] [--quick]
+usage: impi.py [--build DIR] [--rounds N] [--quick] [--only METHOD]
 
 Ours and what it is measured by run one after the other, who is first alternates, and the middle of the
 ratios counts, since a shared machine is never the same for two minutes. TCP moves the same bytes, from and
@@ -20,16 +20,23 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 MIB = 1 << 20
 DELAY_MS = 50
+OTHERS = ("mpich", "openmpi")
 
 
 class Bench:
     def __init__(self, build, folder, is_quick):
         self.bin, self.folder, self.is_quick = os.path.join(build, "bin"), folder, is_quick
         self.raw, self.pair = os.path.join(folder, "raw"), os.path.join(folder, "pair")
+        self.others = {}  # the program built with other MPIs that are here
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-D_GNU_SOURCE", "-o", self.raw,
                         os.path.join(HERE, "impi_raw.c")], check=True)
         subprocess.run([os.path.join(self.bin, "mpicc"), "-O2", "-o", self.pair,
                         os.path.join(HERE, "impi_pair.c")], check=True)
+        for mpi in OTHERS:
+            if shutil.which(f"mpicc.{mpi}") and os.path.exists(os.path.join(build, "lib", f"libimpi-{mpi}.so")):
+                self.others[mpi] = f"{self.pair}.{mpi}"
+                subprocess.run([f"mpicc.{mpi}", "-O2", "-o", self.others[mpi], os.path.join(HERE, "impi_pair.c")],
+                               check=True)
 
     def number(self, command, env=None):
         out = subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True, timeout=120,
@@ -41,10 +48,13 @@ class Bench:
     def tcp(self, *words):
         return self.number([self.raw, *words])
 
-    def impi(self, parts, *words):
+    def impi(self, parts, *words, mpis=()):
+        """The last parts are of these MPIs, those before them ours."""
         command = [os.path.join(self.bin, "impirun"), "--local"]
         for i, n in enumerate(parts):
-            command += ([":"] if i else []) + ["-n", n, self.pair, *words]
+            mpi = mpis[i - len(parts)] if i >= len(parts) - len(mpis) else None
+            command += [":"] if i else []
+            command += ["--mpi", mpi, "-n", n, self.others[mpi], *words] if mpi else ["-n", n, self.pair, *words]
         return self.number(command)
 
     def one_job(self, n, *words):
@@ -52,13 +62,13 @@ class Bench:
 
     # Each of these has two contenders, ours and what it is measured by.
 
-    def latency(self):
+    def latency(self, *mpis):
         n = 1000 if self.is_quick else 5000
-        return lambda: self.impi([1, 1], "lat", "far", n), lambda: self.tcp("lat", n)
+        return lambda: self.impi([1, 1], "lat", "far", n, mpis=mpis), lambda: self.tcp("lat", n)
 
-    def bandwidth(self):
+    def bandwidth(self, *mpis):
         n = 64 if self.is_quick else 256
-        return lambda: self.impi([1, 1], "bw", "far", 4 * MIB, n, 8), lambda: self.tcp("bw", n, 8)
+        return lambda: self.impi([1, 1], "bw", "far", 4 * MIB, n, 8, mpis=mpis), lambda: self.tcp("bw", n, 8)
 
     def native(self):
         n = 20000 if self.is_quick else 100000
@@ -134,12 +144,16 @@ def wait_for(address, port):
         time.sleep(0.01)
 
 
-ROWS = (  # what, method, how often in a round, unit, limit: at most, or at least where it is negative
-    ("8 B one way through both agents", "latency", 2, "us", 4.0),
-    ("4 MiB messages, one way", "bandwidth", 1, "MB/s", -0.6),
-    (f"4 MiB messages, {DELAY_MS} ms away", "far_away", 1, "MB/s", -0.8),
-    ("8 B one way inside a client", "native", 5, "us", 1.03),
-    ("1 MiB messages inside a client", "native_bandwidth", 3, "MB/s", -0.97),
+ROWS = (  # what, method, MPIs beside ours, how often in a round, unit, limit: at most, or at least where it is negative
+    ("8 B one way through both agents", "latency", (), 2, "us", 3.0),
+    ("  Pliant and MPICH", "latency", ("mpich",), 2, "us", 4.0),
+    ("  MPICH and Open MPI", "latency", ("mpich", "openmpi"), 2, "us", 5.0),
+    ("4 MiB messages, one way", "bandwidth", (), 1, "MB/s", -0.8),
+    ("  Pliant and MPICH", "bandwidth", ("mpich",), 1, "MB/s", -0.6),
+    ("  MPICH and Open MPI", "bandwidth", ("mpich", "openmpi"), 1, "MB/s", -0.5),
+    (f"4 MiB messages, {DELAY_MS} ms away", "far_away", (), 1, "MB/s", -0.9),
+    ("8 B one way inside a client", "native", (), 5, "us", 1.03),
+    ("1 MiB messages inside a client", "native_bandwidth", (), 3, "MB/s", -0.97),
 )
 
 
@@ -161,6 +175,7 @@ def main():
     parser.add_argument("--build", default="build")
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", help="rows whose method has this in its name: latency, bandwidth, far_away, native")
     args = parser.parse_args()
     rounds = args.rounds or (3 if args.quick else 7)
     folder = tempfile.mkdtemp(prefix="bench-impi-", dir=args.build)
@@ -168,8 +183,10 @@ def main():
     try:
         bench = Bench(os.path.abspath(args.build), os.path.abspath(folder), args.quick)
         print(f"{'':36}{'ours':>10}{'beside':>10}{'ratio':>8}   {'rounds':14}aim")
-        for what, method, times, unit, limit in ROWS:
-            pairs = measure(getattr(bench, method)(), rounds * times)
+        for what, method, mpis, times, unit, limit in ROWS:
+            if args.only and args.only not in method or not set(mpis) <= set(bench.others):
+                continue
+            pairs = measure(getattr(bench, method)(*mpis), rounds * times)
             ratios = sorted(a / b for a, b in pairs)
             ratio = statistics.median(ratios)
             is_met = ratio <= limit if limit > 0 else ratio >= -limit

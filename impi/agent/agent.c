@@ -2,9 +2,10 @@
 // The agent from start to end: its processes connect, it connects to the other clients for them,
 // relays messages, and ends when all have finalized. If a connection is lost it reports that to all
 // its processes and ends.
-#include "engine/impi_proc.h"
 #include "agent/agent.h"
 #include "agent/agent_priv.h"
+#include "engine/impi_pace.h"
+#include "engine/impi_proc.h"
 #include "engine/impi_sock.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -112,6 +113,7 @@ static struct proc *add_proc(struct agent *a, int fd)
         return NULL;
     }
     p->a = a;
+    p->memory.fd = -1;
     p->key = KEY_PROC + a->n_key++;
     p->index = UINT32_MAX;
     p->next = a->pending;
@@ -179,7 +181,8 @@ static void meet(struct agent *a)
                                          .datalen = env->datalen,
                                          .tag_ub = a->conf.tag_ub,
                                          .coll_xsize = env->coll_xsize,
-                                         .coll_maxlinear = env->coll_maxlinear };
+                                         .coll_maxlinear = env->coll_maxlinear,
+                                         .machine = pli_impi_env_machine(env) };
     char what[160], host_name[64] = "";
     (void)gethostname(host_name, sizeof host_name - 1);
     snprintf(what, sizeof what, "%u processes on %s, agent %d", n, host_name, (int)getpid());
@@ -221,6 +224,10 @@ bool pli_agent_hello(struct proc *p, const struct pli_agent_frame *f, const unsi
         a->proc[f->n] != NULL) {
         pli_impi_log(&a->conf.log, PLI_IMPI_LOG_WARN, "a stranger called and was turned away");
         return false;
+    }
+    int fd = pli_agent_link_take_fd(p->link);
+    if (fd >= 0) { // where it cannot be used, data goes through the socket
+        (void)pli_agent_memory_attach(&p->memory, fd);
     }
     unlink_pending(p);
     p->index = f->n;
@@ -307,6 +314,7 @@ void pli_agent_begin(struct agent *a)
         pli_impi_collated_put(c, data);
         struct pli_agent_frame f = { .type = PLI_AGENT_JOB,
                                      .len = len,
+                                     .flags = a->proc[i]->memory.fd >= 0 ? PLI_AGENT_IS_SHARED : 0,
                                      .n = a->first_rank,
                                      .peer = pli_impi_net_job(a->net)->n_client };
         pli_agent_put(a->proc[i], &f, data, data);
@@ -394,10 +402,22 @@ static void look_for_stopped(struct agent *a)
     pli_impi_net_trouble(a->net, text);
 }
 
+// Before it sleeps: give memory back that was not used for a while.
+static int trimmed(struct agent *a, int timeout_ms)
+{
+    for (uint32_t i = 0; i < a->conf.n_proc; i++) {
+        int ms = a->proc[i] != NULL ? pli_agent_memory_trim(&a->proc[i]->memory) : -1;
+        timeout_ms = ms >= 0 && (timeout_ms < 0 || ms < timeout_ms) ? ms : timeout_ms;
+    }
+    return timeout_ms;
+}
+
 static void turn(struct agent *a, int timeout_ms)
 {
     struct epoll_event ev[64];
-    int n = epoll_wait(a->epoll_fd, ev, 64, timeout_ms);
+    uint64_t before = a->net != NULL ? pli_impi_net_n_event(a->net) : 0;
+    bool looks = a->n_idle++ < PLI_IMPI_PACE_LOOKS && pli_impi_pace_give_way();
+    int n = epoll_wait(a->epoll_fd, ev, 64, looks ? 0 : trimmed(a, timeout_ms));
     for (int i = 0; i < n; i++) {
         switch (ev[i].data.u64) {
         case KEY_NET:
@@ -418,6 +438,9 @@ static void turn(struct agent *a, int timeout_ms)
     look_for_stopped(a);
     if (a->state != A_FAILED && a->state != A_GATHER) {
         net_event(a); // costs nothing if there is nothing, and writes what frames have brought
+    }
+    if (n > 0 || (a->net != NULL && pli_impi_net_n_event(a->net) != before)) {
+        a->n_idle = 0;
     }
 }
 
@@ -509,6 +532,8 @@ static enum pli_impi_err set_up(struct agent *a)
                                      .n_secret = a->conf.env.token.has_tls
                                                      ? sizeof a->conf.env.token.secret
                                                      : 0,
+                                     .relay = a->conf.env.has_token ? a->conf.env.server : NULL,
+                                     .relay_key = a->conf.env.key,
                                      .ops = &pli_agent_relay_ops,
                                      .arg = a,
                                      .log = a->conf.log };
@@ -544,6 +569,7 @@ static void free_agent(struct agent *a)
         if (a->proc[i] != NULL) {
             pli_agent_link_destroy(a->proc[i]->link);
             pli_impi_idmap_fini(&a->proc[i]->sends);
+            pli_agent_memory_close(&a->proc[i]->memory);
             free(a->proc[i]);
         }
     }

@@ -3,8 +3,10 @@
 // staging buffer; the data of large ones is read directly to its place.
 #include "agent/agent_link.h"
 #include "engine/impi_sock.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -23,6 +25,8 @@ struct piece {
 
 struct pli_agent_link {
     int fd;
+    int passed_fd;   // came with the first frame
+    bool has_first;  // that frame has come, and no descriptor is taken any more
     const struct pli_agent_link_ops *ops;
     void *arg;
     struct piece *head, *tail;
@@ -43,6 +47,8 @@ enum pli_impi_err pli_agent_link_create(int fd, const struct pli_agent_link_ops 
         return PLI_IMPI_ERR_NOMEM;
     }
     l->fd = fd;
+    l->passed_fd = -1;
+    l->has_first = false;
     l->ops = ops;
     l->arg = arg;
     l->head = l->tail = NULL;
@@ -72,7 +78,18 @@ void pli_agent_link_destroy(struct pli_agent_link *l)
         drop_first(l);
     }
     close(l->fd);
+    if (l->passed_fd >= 0) {
+        close(l->passed_fd);
+    }
     free(l);
+}
+
+int pli_agent_link_take_fd(struct pli_agent_link *l)
+{
+    int fd = l->passed_fd;
+    l->passed_fd = -1;
+    l->has_first = true;
+    return fd;
 }
 
 int pli_agent_link_fd(const struct pli_agent_link *l)
@@ -204,6 +221,33 @@ static enum pli_impi_err parse(struct pli_agent_link *l)
     return PLI_IMPI_OK;
 }
 
+// Before the first frame is complete, with which a descriptor may come.
+static enum pli_impi_err read_first(struct pli_agent_link *l, struct iovec *iov, int n, size_t *len)
+{
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr msg = { .msg_iov = iov,
+                          .msg_iovlen = (size_t)n,
+                          .msg_control = &control,
+                          .msg_controllen = sizeof control };
+    ssize_t got = recvmsg(l->fd, &msg, MSG_CMSG_CLOEXEC);
+    if (got < 0) {
+        return errno == EAGAIN || errno == EINTR ? PLI_IMPI_AGAIN : PLI_IMPI_ERR_SYS;
+    }
+    const struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+    if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(sizeof(int))) {
+        if (l->passed_fd >= 0) {
+            close(l->passed_fd);
+        }
+        memcpy(&l->passed_fd, CMSG_DATA(c), sizeof(int));
+    }
+    *len = (size_t)got;
+    return got == 0 ? PLI_IMPI_ERR_PEER : PLI_IMPI_OK;
+}
+
 enum pli_impi_err pli_agent_link_read(struct pli_agent_link *l)
 {
     enum pli_impi_err result = PLI_IMPI_AGAIN;
@@ -215,7 +259,8 @@ enum pli_impi_err pli_agent_link_read(struct pli_agent_link *l)
             iov[n++] = (struct iovec){ l->room + l->got, direct };
         }
         iov[n++] = (struct iovec){ l->stage + l->to, STAGE - l->to };
-        enum pli_impi_err err = pli_impi_sock_read(l->fd, iov, n, &len);
+        enum pli_impi_err err = l->has_first ? pli_impi_sock_read(l->fd, iov, n, &len)
+                                             : read_first(l, iov, n, &len);
         if (err != PLI_IMPI_OK) {
             return err == PLI_IMPI_AGAIN ? result : PLI_IMPI_ERR_PEER;
         }

@@ -26,6 +26,10 @@ enum pli_impi_err pli_agent_link_create(int fd, const struct pli_agent_link_ops 
                                         struct pli_agent_link **out);
 void pli_agent_link_destroy(struct pli_agent_link *l); // closes; what is queued is lost
 
+// A descriptor that came with the first frame; -1: none. The caller closes it. From then on none is
+// taken.
+int pli_agent_link_take_fd(struct pli_agent_link *l);
+
 int pli_agent_link_fd(const struct pli_agent_link *l);
 
 // Queue a frame of head `f` and `f->len` bytes of `data`; `own` is given to free() once that has

@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/agent_link.h"
+#include "agent/agent_memory.h"
 #include "engine/impi_idmap.h"
 
 enum agent_state {
@@ -24,6 +25,7 @@ struct proc { // a process of this client
     uint32_t index;                   // UINT32_MAX: it has not said
     bool is_final, wants_out, is_bad; // is_bad: refused, to be closed
     struct pli_impi_idmap sends;      // by its id, until SENT
+    struct pli_agent_memory memory;   // for large data
     struct proc *next;                // of connections that have not said which process they are
 };
 
@@ -31,6 +33,7 @@ struct sending {
     uint64_t id, req;
     struct proc *proc;
     unsigned char *data; // until sent
+    bool is_shared;      // in the memory of its process
     bool is_sync, is_sent, is_matched, has_cancel;
 };
 
@@ -44,6 +47,7 @@ struct agent {
     struct proc *pending;
     uint64_t n_key;   // given out
     int64_t looked_s; // when it was looked for stopped processes
+    unsigned n_idle;  // looks in vain, one after the other
     uint32_t n_pending, n_here, n_final, n_gone, first_rank;
     struct pli_impi_idmap sends; // by the engine's number
     struct pli_impi_idmap recvs; // by handle: the memory of a long message

@@ -14,26 +14,72 @@ static struct proc *proc_of(struct agent *a, uint32_t world)
     return a->proc[world - a->first_rank];
 }
 
+// The message has left, or will not.
+static void release(struct sending *s)
+{
+    if (s->is_shared && s->data != NULL) {
+        struct pli_agent_frame f = { .type = PLI_AGENT_GIVE,
+                                     .handle =
+                                         pli_agent_memory_offset(&s->proc->memory, s->data) };
+        pli_agent_put(s->proc, &f, NULL, NULL);
+    } else {
+        free(s->data);
+    }
+    s->data = NULL;
+}
+
 static void forget(struct agent *a, struct sending *s)
 {
     pli_impi_idmap_remove(&a->sends, s->req);
     if (pli_impi_idmap_find(&s->proc->sends, s->id) == s) {
         pli_impi_idmap_remove(&s->proc->sends, s->id);
     }
-    free(s->data);
+    release(s);
     free(s);
 }
 
+// In the memory of its process there is room for all of it at once.
 static void *op_room(void *arg, const struct pli_impi_arrival *in)
 {
-    (void)arg;
-    return malloc(in->len);
+    void *room = pli_agent_memory_take(&proc_of(arg, in->env.dst)->memory, in->msglen);
+    return room != NULL ? room : malloc(in->len);
 }
 
 static void op_dropped(void *arg, void *room)
 {
-    (void)arg;
+    struct agent *a = arg;
+    for (uint32_t i = 0; i < a->conf.n_proc; i++) {
+        struct pli_agent_memory *m = &a->proc[i]->memory;
+        if (pli_agent_memory_has(m, room)) {
+            pli_agent_memory_give(m, pli_agent_memory_offset(m, room));
+            return;
+        }
+    }
     free(room);
+}
+
+struct recving { // the rest of a long message
+    struct proc *proc;
+    uint64_t cap;
+    unsigned char *base; // in the memory of the process, or behind this
+    bool is_shared;
+    unsigned char own[];
+};
+
+static struct recving *begin_recv(struct agent *a, struct proc *p, uint64_t handle, uint64_t cap,
+                                  unsigned char *shared)
+{
+    struct recving *r = malloc(sizeof *r + (shared != NULL ? 0 : cap));
+    if (r == NULL || pli_impi_idmap_add(&a->recvs, handle, r) != PLI_IMPI_OK) {
+        free(r);
+        pli_agent_fail(a, "out of memory for a message of %llu bytes", (unsigned long long)cap);
+        return NULL;
+    }
+    r->proc = p;
+    r->cap = cap;
+    r->is_shared = shared != NULL;
+    r->base = shared != NULL ? shared : r->own;
+    return r;
 }
 
 static void op_arrived(void *arg, const struct pli_impi_arrival *in, void *room)
@@ -49,21 +95,26 @@ static void op_arrived(void *arg, const struct pli_impi_arrival *in, void *room)
                                  .msglen = in->msglen,
                                  .srqid = in->srqid,
                                  .handle = in->handle };
-    pli_agent_put(proc_of(a, in->env.dst), &f, room, room);
+    struct proc *p = proc_of(a, in->env.dst);
+    if (room != NULL && pli_agent_memory_has(&p->memory, room)) {
+        f.flags = PLI_AGENT_IS_SHARED;
+        f.id = pli_agent_memory_offset(&p->memory, room);
+        f.n = in->len;
+        f.len = 0;
+        if (in->len < in->msglen && begin_recv(a, p, in->handle, in->msglen, room) == NULL) {
+            return;
+        }
+        room = NULL;
+    }
+    pli_agent_put(p, &f, room, room);
 }
-
-struct recving {
-    struct proc *proc;
-    uint64_t cap;
-    unsigned char base[];
-};
 
 static void op_part(void *arg, uint64_t handle, uint64_t offset, uint32_t len)
 {
     struct agent *a = arg;
     struct recving *r = pli_impi_idmap_find(&a->recvs, handle);
-    if (r == NULL || offset >= r->cap) {
-        return;
+    if (r == NULL || offset >= r->cap || r->is_shared) {
+        return; // or it is there
     }
     struct pli_agent_frame f = { .type = PLI_AGENT_PART,
                                  .len = len < r->cap - offset ? len : r->cap - offset,
@@ -99,8 +150,7 @@ static void op_sent(void *arg, uint64_t req, enum pli_impi_err err)
                                  .flags = err == PLI_IMPI_OK ? 0 : PLI_AGENT_IS_BAD };
     pli_agent_put(s->proc, &f, NULL, NULL);
     s->is_sent = true;
-    free(s->data);
-    s->data = NULL;
+    release(s);
     if (err != PLI_IMPI_OK || ((!s->is_sync || s->is_matched) && !s->has_cancel)) {
         forget(a, s);
     }
@@ -208,14 +258,19 @@ static struct sending *begin_send(struct proc *p, const struct pli_agent_frame *
                                   unsigned char *data, uint64_t ready)
 {
     struct agent *a = p->a;
+    bool is_shared = (f->flags & PLI_AGENT_IS_SHARED) != 0;
     struct sending *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        free(data);
+        free(is_shared ? NULL : data);
         pli_agent_fail(a, "out of memory");
         return NULL;
     }
     *s = (struct sending){
-        .id = f->id, .proc = p, .data = data, .is_sync = (f->flags & PLI_AGENT_IS_SYNC) != 0
+        .id = f->id,
+        .proc = p,
+        .data = data,
+        .is_shared = is_shared,
+        .is_sync = (f->flags & PLI_AGENT_IS_SYNC) != 0,
     };
     struct pli_impi_send what = { .env = { .src = world_of(p),
                                            .dst = f->peer,
@@ -223,7 +278,7 @@ static struct sending *begin_send(struct proc *p, const struct pli_agent_frame *
                                            .lsrank = f->lsrank,
                                            .tag = f->tag },
                                   .data = data,
-                                  .len = f->len,
+                                  .len = is_shared ? f->msglen : f->len,
                                   .ready = ready,
                                   .is_sync = s->is_sync };
     enum pli_impi_err err = pli_impi_engine_send(engine(a), &what, &s->req);
@@ -234,7 +289,7 @@ static struct sending *begin_send(struct proc *p, const struct pli_agent_frame *
     if (err != PLI_IMPI_OK) {
         pli_agent_fail(a, "process %u cannot send to process %u: %s", world_of(p), f->peer,
                        pli_impi_err_text(err));
-        free(data);
+        free(is_shared ? NULL : data);
         free(s);
         return NULL;
     }
@@ -271,6 +326,15 @@ static void link_more(void *arg, const struct pli_agent_frame *f, void *room, ui
 
 static void on_send(struct proc *p, const struct pli_agent_frame *f, void *room)
 {
+    if ((f->flags & PLI_AGENT_IS_SHARED) != 0) {
+        unsigned char *data = pli_agent_memory_at(&p->memory, f->handle, f->msglen);
+        if (data == NULL || f->len != 0) {
+            pli_agent_fail(p->a, "process %u named memory that is not there", world_of(p));
+        } else {
+            (void)begin_send(p, f, data, f->msglen); // has failed the agent if it failed
+        }
+        return;
+    }
     if (f->len <= pli_impi_net_job(p->a->net)->datalen) {
         (void)begin_send(p, f, room, f->len); // has failed the agent if it failed
         return;
@@ -284,20 +348,31 @@ static void on_send(struct proc *p, const struct pli_agent_frame *f, void *room)
 static void on_accept(struct proc *p, const struct pli_agent_frame *f)
 {
     struct agent *a = p->a;
-    struct recving *r = malloc(sizeof *r + f->msglen);
-    if (r == NULL) {
-        pli_agent_fail(a, "out of memory for a message of %llu bytes",
-                       (unsigned long long)f->msglen);
-        return;
-    }
-    r->proc = p;
-    r->cap = f->msglen;
-    if (f->flags == 0 || pli_impi_idmap_add(&a->recvs, f->handle, r) != PLI_IMPI_OK) {
-        free(r); // a short one: only its sender waits for this
-        r = NULL;
+    struct recving *r = pli_impi_idmap_find(&a->recvs, f->handle); // in the process's memory
+    if (r != NULL && r->proc == p) {
+        r->cap = f->msglen < r->cap ? f->msglen : r->cap;
+    } else if (f->flags != 0) { // a short one: only its sender waits for this
+        r = begin_recv(a, p, f->handle, f->msglen, NULL);
+        if (r == NULL) {
+            return;
+        }
     }
     (void)pli_impi_engine_accept(engine(a), f->handle, r != NULL ? r->base : NULL,
                                  r != NULL ? r->cap : 0);
+}
+
+// A message that its sender wants back.
+static void on_answer(struct proc *p, const struct pli_agent_frame *f)
+{
+    struct agent *a = p->a;
+    struct pli_impi_cancel c = { .src = f->peer, .dst = world_of(p), .srqid = f->srqid };
+    bool yes = (f->flags & PLI_AGENT_IS_YES) != 0;
+    struct recving *r = yes ? pli_impi_idmap_find(&a->recvs, f->handle) : NULL;
+    (void)pli_impi_engine_answer(engine(a), &c, f->handle, yes);
+    if (r != NULL && r->proc == p) {
+        pli_impi_idmap_remove(&a->recvs, f->handle);
+        free(r);
+    }
 }
 
 static void on_cancel(struct proc *p, const struct pli_agent_frame *f)
@@ -348,7 +423,6 @@ static void link_whole(void *arg, const struct pli_agent_frame *f, void *room)
         }
         return;
     }
-    struct pli_impi_cancel c = { .src = f->peer, .dst = world_of(p), .srqid = f->srqid };
     switch (f->type) {
     case PLI_AGENT_SEND:
         on_send(p, f, room);
@@ -360,7 +434,10 @@ static void link_whole(void *arg, const struct pli_agent_frame *f, void *room)
         on_cancel(p, f);
         break;
     case PLI_AGENT_ANSWER:
-        (void)pli_impi_engine_answer(engine(a), &c, f->handle, (f->flags & PLI_AGENT_IS_YES) != 0);
+        on_answer(p, f);
+        break;
+    case PLI_AGENT_GIVE:
+        pli_agent_memory_give(&p->memory, f->handle);
         break;
     case PLI_AGENT_FINAL:
         pli_agent_final(p);
@@ -381,7 +458,7 @@ void pli_agent_relay_clear(struct agent *a)
     for (size_t i = 0; i < a->sends.cap; i++) {
         struct sending *s = a->sends.slot[i].value;
         if (s != NULL) {
-            free(s->data);
+            free(s->is_shared ? NULL : s->data);
             free(s);
         }
     }

@@ -4,6 +4,7 @@
 #include "impi/agent_native/native_agent_priv.h"
 
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/conf.h"
 #include "engine/impi_proc.h"
 #include "msg/msg_wire.h"
@@ -19,7 +20,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BATCH = 256, STALL_MS = 1, LOOK_MS = 1000 };
+enum {
+    BATCH = 256,
+    STALL_MS = 1,
+    LOOK_MS = 1000,
+    N_LOOK = 100 // looks in vain before it sleeps, giving way to the ranks between them
+};
 
 bool pli_native_agent_has_token(void)
 {
@@ -149,7 +155,7 @@ static void listen_to_launcher(struct pli_native_agent *a)
 // and wakes it.
 static enum pli_impi_err wait_for_events(struct pli_native_agent *a)
 {
-    int tend_ms = pli_native_agent_heap_trim(&a->heap, pli_clock_ns() / 1000000);
+    int tend_ms = pli_impi_heap_trim(&a->heap, pli_clock_ns() / 1000000);
     int wait_ms = pli_list_is_empty(&a->stalled) ? tend_ms : STALL_MS;
     pli_shm_announce(&a->shm, PLI_SHM_BY_EVENT);
     if (!pli_shm_order()) {
@@ -194,7 +200,14 @@ static enum pli_impi_err turn(struct pli_native_agent *a)
     } else if (state == PLI_IMPI_NET_QUIET && a->has_ended) {
         pli_impi_net_bye(a->net);
     }
-    enum pli_impi_err err = n > 0 ? pli_impi_net_poll(a->net, 0) : wait_for_events(a);
+    uint64_t before = pli_impi_net_n_event(a->net);
+    a->n_idle = n > 0 ? 0 : a->n_idle + 1;
+    // Who sleeps costs the sender of the next message a wake-up, the dearest part of its way.
+    bool looks = n > 0 || (a->n_idle <= N_LOOK && pli_cpu_give_way());
+    enum pli_impi_err err = looks ? pli_impi_net_poll(a->net, 0) : wait_for_events(a);
+    if (pli_impi_net_n_event(a->net) != before) {
+        a->n_idle = 0;
+    }
     if (is_orphan != 0) {
         end_with(a, "mpiexec was killed");
     }
@@ -211,7 +224,7 @@ static bool prepare(struct pli_native_agent *a)
     a->next_id = 1;
     pli_list_init(&a->outs);
     if (!pli_native_agent_box_init(a) ||
-        !pli_native_agent_heap_init(&a->heap, a->conf->node_fd, a->gateway->heap,
+        !pli_impi_heap_init(&a->heap, a->conf->node_fd, a->gateway->heap,
                                     a->gateway->heap_size) ||
         pli_shm_open(&a->shm, a->node, pli_node_agent(a->node), 0) != PLI_OK) {
         pli_native_agent_fail(a, "no memory");
@@ -220,11 +233,26 @@ static bool prepare(struct pli_native_agent *a)
     return true;
 }
 
+// For mpictl status: which way goes to each host.
+static void tell_ways(struct pli_native_agent *a)
+{
+    static const uint8_t way[] = { [PLI_IMPI_WAY_NONE] = PLI_GATEWAY_NONE,
+                                   [PLI_IMPI_WAY_LOCAL] = PLI_GATEWAY_LOCAL,
+                                   [PLI_IMPI_WAY_PLAIN] = PLI_GATEWAY_PLAIN,
+                                   [PLI_IMPI_WAY_TLS] = PLI_GATEWAY_TLS,
+                                   [PLI_IMPI_WAY_RELAYED] = PLI_GATEWAY_RELAYED };
+    for (uint32_t h = 0; h < a->gateway->n_host; h++) {
+        atomic_store_explicit(&a->gateway->way[h], way[pli_impi_net_way(a->net, h)],
+                              memory_order_relaxed);
+    }
+}
+
 static int live(struct pli_native_agent *a)
 {
     char up = PLI_NATIVE_AGENT_UP;
     struct sigaction sa = { .sa_handler = on_orphan };
     orphan_fd = a->conf->wake_fd;
+    tell_ways(a);
     sigaction(SIGTERM, &sa, NULL);
     if (pli_impi_net_also(a->net, a->conf->wake_fd, &a->is_woken) != PLI_IMPI_OK ||
         send(a->conf->control_fd, &up, 1, MSG_NOSIGNAL) != 1) {
@@ -268,7 +296,7 @@ int pli_native_agent_run(const struct pli_native_agent_conf *conf)
                  : pli_native_agent_has_token() && !a.has_failed ? PLI_NATIVE_AGENT_HAS_SAID
                                                                  : 1;
     pli_impi_net_destroy(a.net);
-    pli_native_agent_heap_fini(&a.heap);
+    pli_impi_heap_fini(&a.heap);
     free(a.boxes);
     return status;
 }

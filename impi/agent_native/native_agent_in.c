@@ -43,7 +43,7 @@ void *pli_native_agent_in_room(void *arg, const struct pli_impi_arrival *m)
     }
     uint64_t slot =
         m->msglen < a->gateway->heap_size
-            ? pli_native_agent_heap_take(&a->heap, sizeof(struct pli_gateway_slot) + m->msglen)
+            ? pli_impi_heap_take(&a->heap, sizeof(struct pli_gateway_slot) + m->msglen)
             : 0;
     return slot != 0 ? a->node->base + slot + sizeof(struct pli_gateway_slot) : NULL;
 }
@@ -54,7 +54,7 @@ static void give_back(struct pli_native_agent *a, void *room)
         pli_shm_block_done((struct pli_shm_block *)room - 1);
     } else if (is_in_heap(a, room)) {
         uint64_t at = (uint64_t)((char *)room - a->node->base);
-        pli_native_agent_heap_give(&a->heap, at - sizeof(struct pli_gateway_slot));
+        pli_impi_heap_give(&a->heap, at - sizeof(struct pli_gateway_slot));
     } else {
         free(room);
     }
@@ -68,7 +68,7 @@ void pli_native_agent_in_dropped(void *arg, void *room)
 static void destroy(struct pli_native_agent *a, struct pli_native_agent_in *in)
 {
     if (in->slot != 0) {
-        pli_native_agent_heap_give(&a->heap, in->slot);
+        pli_impi_heap_give(&a->heap, in->slot);
     }
     pli_impi_idmap_remove(&a->in_by_id, in->id);
     if (in->handle != 0) {

@@ -239,7 +239,8 @@ static bool lead(struct pli_native_agent *a, const struct pli_impi_env *env,
                                          .datalen = env->datalen,
                                          .tag_ub = INT32_MAX,
                                          .coll_xsize = env->coll_xsize,
-                                         .coll_maxlinear = env->coll_maxlinear };
+                                         .coll_maxlinear = env->coll_maxlinear,
+                                         .machine = pli_impi_env_machine(env) };
     char what[160], host_name[64] = "";
     (void)gethostname(host_name, sizeof host_name - 1);
     snprintf(what, sizeof what, "mpiexec on %s, process %u", host_name, a->node->header->launcher);
@@ -307,6 +308,8 @@ bool pli_native_agent_join(struct pli_native_agent *a, const struct pli_impi_eng
                                       .may_tls = env.may_tls,
                                       .secret = env.token.secret,
                                       .n_secret = env.token.has_tls ? sizeof env.token.secret : 0,
+                                      .relay = env.has_token ? env.server : NULL,
+                                      .relay_key = env.key,
                                       .ops = ops,
                                       .arg = a,
                                       .log = *log };

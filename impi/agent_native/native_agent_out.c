@@ -29,7 +29,7 @@ static void destroy(struct pli_native_agent *a, struct pli_native_agent_out *o)
         free(o->data);
     }
     if (o->slot != 0) {
-        pli_native_agent_heap_give(&a->heap, o->slot);
+        pli_impi_heap_give(&a->heap, o->slot);
     }
     if (o->id != 0) {
         pli_impi_idmap_remove(&a->out_by_id, o->id);
@@ -71,7 +71,7 @@ static const void *make_room(struct pli_native_agent *a, struct pli_native_agent
                              uint64_t each)
 {
     o->ring = ring_for(a, o->size, each);
-    o->slot = pli_native_agent_heap_take(&a->heap, sizeof(struct pli_gateway_slot) +
+    o->slot = pli_impi_heap_take(&a->heap, sizeof(struct pli_gateway_slot) +
                                                        (o->ring != 0 ? o->ring : o->size));
     if (o->slot == 0) {
         return NULL;

@@ -4,7 +4,7 @@
 #define PLI_IMPI_NATIVE_AGENT_PRIV_H
 
 #include "impi/agent_native/native_agent.h"
-#include "impi/agent_native/native_agent_heap.h"
+#include "engine/impi_heap.h"
 #include "base/list.h"
 #include "boot/gateway_wire.h"
 #include "engine/impi_idmap.h"
@@ -54,7 +54,7 @@ struct pli_native_agent {
     struct pli_shm shm; // the agent's own mailbox and blocks
     struct pli_impi_net *net;
     struct pli_impi_engine *engine;
-    struct pli_native_agent_heap heap;
+    struct pli_impi_heap heap;
     struct pli_native_agent_box *boxes; // by row and lane
     struct pli_list stalled;
     struct pli_list outs;
@@ -63,7 +63,8 @@ struct pli_native_agent {
     uint64_t look_ms; // look then which processes are stopped
     uint64_t held;    // bytes of messages that wait to be sent
     uint32_t n_row, first;
-    uint32_t n_bye; // ranks that have finalized
+    uint32_t n_bye;  // ranks that have finalized
+    uint32_t n_idle; // looks in vain, one after the other
     bool is_control_ready, is_woken, has_ended, has_failed;
 };
 

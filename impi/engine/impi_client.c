@@ -33,6 +33,8 @@ struct pli_impi_client {
     struct pli_impi_collated collated;
     struct pli_impi_job *job;
     bool joins, takes_any_rank;
+    struct pli_impi_relay *relay; // hosts that wait at the server
+    uint32_t n_relay;
     uint64_t n_beat;
     char name[160], trouble[160], over[PLI_IMPI_CMD_TEXT + 1];
 };
@@ -162,6 +164,7 @@ void pli_impi_client_destroy(struct pli_impi_client *c)
     pli_impi_body_fini(&c->body);
     free(c->label);
     free(c->out);
+    free(c->relay);
     free(c);
 }
 
@@ -233,6 +236,28 @@ static enum pli_impi_err on_joined(struct pli_impi_client *c, const struct pli_i
     return on_size(c, &size);
 }
 
+static enum pli_impi_err on_relay(struct pli_impi_client *c, const struct pli_impi_relay *relay)
+{
+    enum { MAX = 4096 };
+    struct pli_impi_relay *more =
+        c->n_relay < MAX ? realloc(c->relay, (c->n_relay + 1) * sizeof *more) : NULL;
+    if (more == NULL) {
+        return fail(c, PLI_IMPI_ERR_NOMEM, "too many hosts cannot be reached");
+    }
+    c->relay = more;
+    c->relay[c->n_relay++] = *relay;
+    return PLI_IMPI_OK;
+}
+
+bool pli_impi_client_take_relay(struct pli_impi_client *c, struct pli_impi_relay *out)
+{
+    if (c->n_relay == 0) {
+        return false;
+    }
+    *out = c->relay[--c->n_relay];
+    return true;
+}
+
 // A command of a world that was joined by a token.
 static enum pli_impi_err on_world(struct pli_impi_client *c, const struct pli_impi_cmd *cmd)
 {
@@ -240,6 +265,9 @@ static enum pli_impi_err on_world(struct pli_impi_client *c, const struct pli_im
     char text[PLI_IMPI_CMD_TEXT + 1];
     if (cmd->cmd == PLI_IMPI_CMD_JOIN) {
         return on_joined(c, cmd);
+    }
+    if (cmd->cmd == PLI_IMPI_CMD_RLAY) {
+        return on_relay(c, &cmd->relay);
     }
     snprintf(text, sizeof text, "%.*s", (int)cmd->len, cmd->len > 0 ? (const char *)cmd->data : "");
     if (cmd->cmd == PLI_IMPI_CMD_BEAT) {
@@ -293,7 +321,7 @@ static enum pli_impi_err on_done(struct pli_impi_client *c)
 static bool is_of_world(uint32_t cmd)
 {
     return cmd == PLI_IMPI_CMD_JOIN || cmd == PLI_IMPI_CMD_BEAT || cmd == PLI_IMPI_CMD_SAYS ||
-           cmd == PLI_IMPI_CMD_OVER;
+           cmd == PLI_IMPI_CMD_OVER || cmd == PLI_IMPI_CMD_RLAY;
 }
 
 static enum pli_impi_err on_command(struct pli_impi_client *c)

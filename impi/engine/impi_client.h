@@ -57,6 +57,9 @@ bool pli_impi_client_has_joined(const struct pli_impi_client *c);
 // Why the server says that the job is over; NULL: it does not.
 const char *pli_impi_client_over(const struct pli_impi_client *c);
 // How many signs of life the server has asked for.
+// A host of this client is to meet another at the server, see struct pli_impi_relay. False: none.
+struct pli_impi_relay;
+bool pli_impi_client_take_relay(struct pli_impi_client *c, struct pli_impi_relay *out);
 uint64_t pli_impi_client_n_beat(const struct pli_impi_client *c);
 // What is wrong with this client, for the others; "": nothing. Sent with the next sign of life.
 void pli_impi_client_trouble(struct pli_impi_client *c, const char *text);

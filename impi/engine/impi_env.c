@@ -6,8 +6,10 @@
 #include "wire/impi_cmd_wire.h"
 #include "wire/impi_label_wire.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SERVER_S = 60 }; // unless IMPI_TIMEOUT says how long all may take
@@ -240,6 +242,29 @@ enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log, bool may
     info->features |= sizeof(long) == 8 ? PLI_IMPI_HAS_LONG8 : 0;
     info->features |= may_tls ? PLI_IMPI_HAS_TLS : 0;
     return PLI_IMPI_OK;
+}
+
+uint32_t pli_impi_env_machine(const struct pli_impi_env *env)
+{
+    char boot[64] = "";
+    struct stat net;
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    bool is_known = f != NULL && fgets(boot, sizeof boot, f) != NULL &&
+                    stat("/proc/self/ns/net", &net) == 0;
+    if (f != NULL) {
+        fclose(f);
+    }
+    if (!is_known || env->n_host != 1 || env->name[0] != '\0' || env->tls_file != NULL) {
+        return 0;
+    }
+    uint32_t h = 0x811c9dc5u;
+    for (const char *c = boot; *c != '\0'; c++) {
+        h = (h ^ (unsigned char)*c) * 0x01000193u;
+    }
+    for (int k = 0; k < 64; k += 8) {
+        h = (h ^ (uint32_t)((uint64_t)net.st_ino >> k & 255)) * 0x01000193u;
+    }
+    return h != 0 ? h : 1;
 }
 
 enum pli_impi_err pli_impi_env_address(const struct pli_impi_env *env,

@@ -63,6 +63,11 @@ struct pli_impi_client_info;
 enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log, bool may_tls,
                                         struct pli_impi_client_info *info);
 
+// A number that clients on one machine, in one network namespace, have in common: what goes between
+// them needs no TLS. 0: there is none, since the client has several hosts, or the user has told an
+// address, behind which may be another machine, or has asked for TLS.
+uint32_t pli_impi_env_machine(const struct pli_impi_env *env);
+
 // The address to advertise: `env->name`, or the one from which the server is reached.
 enum pli_impi_err pli_impi_env_address(const struct pli_impi_env *env,
                                        const struct pli_impi_log *log,

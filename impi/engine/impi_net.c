@@ -195,6 +195,12 @@ enum pli_impi_err pli_impi_net_also(struct pli_impi_net *net, int fd, bool *is_r
     return watch(net, EPOLL_CTL_ADD, fd, ev);
 }
 
+// Until the job is known it is not known either which callers speak TLS: they wait.
+static bool is_late_listener(const struct pli_impi_net_conf *conf)
+{
+    return conf->may_tls || conf->n_secret > 0;
+}
+
 enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
                                       struct pli_impi_net **out)
 {
@@ -225,7 +231,7 @@ enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
     if (err == PLI_IMPI_OK) {
         err = pli_impi_sock_listen(conf->bind, conf->port, &conf->log, &net->listen_fd, &net->port);
     }
-    if (err == PLI_IMPI_OK && !conf->may_tls) { // else it is not known how callers speak
+    if (err == PLI_IMPI_OK && !is_late_listener(conf)) {
         err = pli_impi_net_watch(net, net->listen_fd, KEY_LISTEN, 0, false);
     }
     if (err != PLI_IMPI_OK) {
@@ -271,6 +277,7 @@ void pli_impi_net_destroy(struct pli_impi_net *net)
     if (net == NULL) {
         return;
     }
+    pli_impi_net_relay_close(net);
     pli_impi_net_mesh_close(net);
     pli_impi_engine_destroy(net->engine);
     pli_impi_client_destroy(net->client);
@@ -360,7 +367,7 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
     if (err != PLI_IMPI_OK) {
         return pli_impi_net_fail(net, err);
     }
-    if (net->conf.may_tls) {
+    if (is_late_listener(&net->conf)) {
         err = pli_impi_net_watch(net, net->listen_fd, KEY_LISTEN, 0, false);
     }
     return err == PLI_IMPI_OK ? pli_impi_net_mesh_begin(net) : err;
@@ -507,6 +514,21 @@ static enum pli_impi_err write_server(struct pli_impi_net *net)
     return PLI_IMPI_OK;
 }
 
+// Hosts that could not reach this one, and wait for it at the server.
+static enum pli_impi_err meet_relayed(struct pli_impi_net *net)
+{
+    struct pli_impi_relay r;
+    enum pli_impi_err err = PLI_IMPI_OK;
+    while (err == PLI_IMPI_OK && net->state == PLI_IMPI_NET_MESH &&
+           pli_impi_client_take_relay(net->client, &r)) {
+        bool is_ours = r.to == net->host && r.from > net->host && r.from < net->job->n_host &&
+                       pli_impi_engine_is_peer(net->engine, r.from) &&
+                       pli_impi_net_relay_may(net) && net->link[r.from].s.fd < 0;
+        err = is_ours ? pli_impi_net_relay_begin(net, r.from, true) : PLI_IMPI_OK;
+    }
+    return err;
+}
+
 static enum pli_impi_err read_server(struct pli_impi_net *net)
 {
     unsigned char buf[16384];
@@ -535,9 +557,9 @@ static enum pli_impi_err read_server(struct pli_impi_net *net)
         pli_impi_client_state(net->client) == PLI_IMPI_CLIENT_RUN) {
         const struct pli_impi_job *job = pli_impi_client_job(net->client);
         uint32_t first = job->client[pli_impi_client_rank(net->client)].first_host;
-        return begin_mesh(net, job, first + net->host_of_client);
+        err = begin_mesh(net, job, first + net->host_of_client);
     }
-    return PLI_IMPI_OK;
+    return err == PLI_IMPI_OK ? meet_relayed(net) : err;
 }
 
 static enum pli_impi_err server_event(struct pli_impi_net *net, uint32_t events)
@@ -573,10 +595,13 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
     case KEY_SERVER:
         return server_event(net, ev->events);
     case KEY_HOST:
+        net->n_event++;
         return pli_impi_net_mesh_event(net, index, ev->events);
     case KEY_PENDING:
         pli_impi_net_mesh_pending(net, index);
         break;
+    case KEY_RELAY:
+        return pli_impi_net_relay_event(net, index);
     case KEY_ALSO:
         *net->also[index] = true;
         break;
@@ -684,6 +709,25 @@ enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms)
         return give_up(net);
     }
     return net->err;
+}
+
+enum pli_impi_net_way pli_impi_net_way(const struct pli_impi_net *net, uint32_t host)
+{
+    const struct link *l = net->link != NULL ? &net->link[host] : NULL;
+    if (l == NULL || l->s.fd < 0) {
+        return PLI_IMPI_WAY_NONE;
+    }
+    bool is_near = pli_impi_job_is_near(net->job, net->job->host[net->host].client,
+                                        net->job->host[host].client);
+    return l->is_relayed      ? PLI_IMPI_WAY_RELAYED
+           : l->s.tls != NULL ? PLI_IMPI_WAY_TLS
+           : is_near          ? PLI_IMPI_WAY_LOCAL
+                              : PLI_IMPI_WAY_PLAIN;
+}
+
+uint64_t pli_impi_net_n_event(const struct pli_impi_net *net)
+{
+    return net->n_event;
 }
 
 uint16_t pli_impi_net_port(const struct pli_impi_net *net)

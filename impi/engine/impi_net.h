@@ -29,6 +29,8 @@ struct pli_impi_net_conf {
     bool may_tls;                // or, without one, TLS where the others can do it too
     const unsigned char *secret; // or the secret itself, n_secret bytes; read by create only
     size_t n_secret;
+    const char *relay; // the server that relays to hosts that cannot be reached; NULL: none
+    uint64_t relay_key;
     struct pli_impi_log log;
 };
 
@@ -64,6 +66,19 @@ enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *serve
 // Be another host of the client: the job is known. `job` must outlive the net; `host` is global.
 enum pli_impi_err pli_impi_net_join(struct pli_impi_net *net, const struct pli_impi_job *job,
                                     uint32_t host);
+
+// Which way goes to another host.
+enum pli_impi_net_way {
+    PLI_IMPI_WAY_NONE,    // there is no connection
+    PLI_IMPI_WAY_LOCAL,   // this machine
+    PLI_IMPI_WAY_PLAIN,   // directly, as everybody on the way can read it
+    PLI_IMPI_WAY_TLS,     // directly
+    PLI_IMPI_WAY_RELAYED, // through the server
+};
+enum pli_impi_net_way pli_impi_net_way(const struct pli_impi_net *net, uint32_t host);
+
+// How many events of other hosts poll has seen: what changes is worth looking again.
+uint64_t pli_impi_net_n_event(const struct pli_impi_net *net);
 
 // Do what can be done, waiting up to `timeout_ms` (-1: for ever) for something to do. An error
 // means FAILED: a host or the server was lost, broke the protocol, or time ran out.

@@ -35,6 +35,26 @@ static const unsigned char *token_of(const struct pli_impi_net *net, uint32_t ho
     return net->job->client[net->job->host[host].client].token;
 }
 
+// What goes to another client on this machine leaves it nowhere, so it needs no TLS; the caller says
+// the token all the same. Not where the user has named a secret.
+static bool is_near(const struct pli_impi_net *net, uint32_t host)
+{
+    return net->job != NULL && net->conf.tls_file == NULL &&
+           pli_impi_job_is_near(net->job, net->job->host[net->host].client,
+                                net->job->host[host].client);
+}
+
+static bool has_near(const struct pli_impi_net *net)
+{
+    for (uint32_t h = net->job == NULL ? 0 : net->host + 1; net->job != NULL && h < net->job->n_host;
+         h++) {
+        if (is_near(net, h)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Takes as long whatever the difference is.
 static bool is_same_token(const unsigned char *a, const unsigned char *b)
 {
@@ -73,20 +93,41 @@ static enum pli_impi_err lost(struct pli_impi_net *net, uint32_t host, int sys)
     return pli_impi_net_fail(net, PLI_IMPI_ERR_PEER);
 }
 
+// It cannot be reached: the server relays, if it can.
+static enum pli_impi_err give_up(struct pli_impi_net *net, uint32_t host, int sys)
+{
+    struct link *l = &net->link[host];
+    if (!pli_impi_net_relay_may(net)) {
+        return lost(net, host, sys);
+    }
+    pli_impi_net_drop(net, &l->s);
+    l->is_dialing = l->wants_out = false;
+    l->try_ms = 0;
+    return pli_impi_net_relay_begin(net, host, false);
+}
+
+static void set_hello(struct pli_impi_net *net, uint32_t host)
+{
+    struct link *l = &net->link[host];
+    l->n_hello = l->len_hello = hello_len(net);
+    pli_impi_byte_put32(l->hello, net->host);
+    memcpy(l->hello + PLI_IMPI_HELLO, token_of(net, host), PLI_IMPI_TOKEN);
+}
+
 static enum pli_impi_err dial(struct pli_impi_net *net, uint32_t host)
 {
     const struct pli_impi_host *h = &net->job->host[host].h;
     struct link *l = &net->link[host];
     int fd;
     if (pli_impi_sock_dial(h->addr, (uint16_t)h->port, &fd) != PLI_IMPI_OK ||
-        pli_impi_stream_open(&l->s, fd, net->tls, true) != PLI_IMPI_OK) {
-        return lost(net, host, errno);
+        pli_impi_stream_open(&l->s, fd, is_near(net, host) ? NULL : net->tls, true) !=
+            PLI_IMPI_OK) {
+        return give_up(net, host, errno);
     }
     l->is_dialing = true;
     l->wants_out = true;
-    l->n_hello = l->len_hello = hello_len(net);
-    pli_impi_byte_put32(l->hello, net->host);
-    memcpy(l->hello + PLI_IMPI_HELLO, token_of(net, host), PLI_IMPI_TOKEN);
+    l->try_ms = pli_impi_net_relay_may(net) ? pli_impi_net_clock() + TRY_MS : 0;
+    set_hello(net, host);
     return pli_impi_net_watch(net, l->s.fd, KEY_HOST, host, true);
 }
 
@@ -100,6 +141,9 @@ static const char *why_not_host(const struct pli_impi_net *net, const struct pen
                                 uint32_t host)
 {
     unsigned char from[PLI_IMPI_HOSTID];
+    if (net->tls != NULL && g->s.tls == NULL && !is_near(net, host)) {
+        return "it speaks no TLS";
+    }
     if (has_tokens(net)) {
         return is_same_token(g->hello + PLI_IMPI_HELLO, token_of(net, net->host))
                    ? NULL
@@ -136,6 +180,7 @@ static void assign_to_host(struct pli_impi_net *net, uint32_t i)
         return;
     }
     net->link[host].s = g->s;
+    net->link[host].is_relayed = g->is_relayed;
     g->s = (struct pli_impi_stream){ .fd = -1 };
     // a failure has failed the net
     if (pli_impi_net_rewatch(net, net->link[host].s.fd, KEY_HOST, host, false) == PLI_IMPI_OK &&
@@ -199,6 +244,29 @@ static struct pending *free_pending(struct pli_impi_net *net)
     return oldest;
 }
 
+enum pli_impi_err pli_impi_net_mesh_relayed(struct pli_impi_net *net, uint32_t host,
+                                            struct pli_impi_stream s, bool is_called)
+{
+    if (!is_called) {
+        struct link *l = &net->link[host];
+        l->s = s;
+        l->is_relayed = l->wants_out = true;
+        set_hello(net, host);
+        enum pli_impi_err err = pli_impi_net_rewatch(net, s.fd, KEY_HOST, host, true);
+        return err == PLI_IMPI_OK ? open_link(net, host) : err;
+    }
+    struct pending *g = free_pending(net);
+    uint32_t i = (uint32_t)(g - net->pending);
+    *g = (struct pending){ .s = s,
+                           .deadline_ms = pli_impi_net_clock() + PENDING_MS,
+                           .is_relayed = true };
+    enum pli_impi_err err = pli_impi_net_rewatch(net, s.fd, KEY_PENDING, i, false);
+    if (err == PLI_IMPI_OK) {
+        pli_impi_net_mesh_pending(net, i); // it may have come already
+    }
+    return err == PLI_IMPI_OK ? net->err : err;
+}
+
 void pli_impi_net_mesh_accept(struct pli_impi_net *net)
 {
     for (;;) {
@@ -214,8 +282,10 @@ void pli_impi_net_mesh_accept(struct pli_impi_net *net)
             return;
         }
         struct pending *g = free_pending(net);
-        *g = (struct pending){ .deadline_ms = pli_impi_net_clock() + PENDING_MS };
-        if (pli_impi_stream_open(&g->s, fd, net->tls, false) != PLI_IMPI_OK) {
+        *g = (struct pending){ .deadline_ms = pli_impi_net_clock() + PENDING_MS,
+                               .is_unknown = net->tls != NULL && has_near(net) };
+        if (pli_impi_stream_open(&g->s, fd, g->is_unknown ? NULL : net->tls, false) !=
+            PLI_IMPI_OK) {
             return;
         }
         if (pli_impi_net_watch(net, fd, KEY_PENDING, (uint32_t)(g - net->pending), false) !=
@@ -223,6 +293,22 @@ void pli_impi_net_mesh_accept(struct pli_impi_net *net)
             return;
         }
     }
+}
+
+// Some callers speak TLS and some do not: the first byte tells.
+static enum pli_impi_err find_out(struct pli_impi_net *net, struct pending *g)
+{
+    enum { TLS_HANDSHAKE = 0x16 }; // no host has so high an index
+    unsigned char byte;
+    if (!g->is_unknown) {
+        return PLI_IMPI_OK;
+    }
+    enum pli_impi_err err = pli_impi_sock_peek(g->s.fd, &byte);
+    if (err == PLI_IMPI_OK) {
+        g->is_unknown = false;
+        err = byte == TLS_HANDSHAKE ? pli_impi_stream_secure(&g->s, net->tls, false) : err;
+    }
+    return err;
 }
 
 void pli_impi_net_mesh_pending(struct pli_impi_net *net, uint32_t i)
@@ -234,7 +320,10 @@ void pli_impi_net_mesh_pending(struct pli_impi_net *net, uint32_t i)
     if (g->s.fd < 0 || g->n_hello >= want) {
         return;
     }
-    enum pli_impi_err err = pli_impi_stream_read(&g->s, &iov, 1, &n);
+    enum pli_impi_err err = find_out(net, g);
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_stream_read(&g->s, &iov, 1, &n);
+    }
     if (err < 0) {
         drop_pending(net, g,
                      err == PLI_IMPI_ERR_AUTH ? "it has another TLS secret, or speaks no TLS"
@@ -365,9 +454,10 @@ enum pli_impi_err pli_impi_net_mesh_event(struct pli_impi_net *net, uint32_t hos
     if (l->is_dialing) {
         int sys = pli_impi_sock_error(l->s.fd);
         if (sys != 0) {
-            return lost(net, host, sys);
+            return give_up(net, host, sys);
         }
         l->is_dialing = false;
+        l->try_ms = 0;
         return open_link(net, host);
     }
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
@@ -420,6 +510,14 @@ int pli_impi_net_mesh_tick(struct pli_impi_net *net, uint64_t now_ms)
     }
     if (net->judge_ms != 0) {
         next = (int)(net->judge_ms - now_ms);
+    }
+    for (uint32_t h = 0; net->state == PLI_IMPI_NET_MESH && h < net->job->n_host; h++) {
+        uint64_t at = net->link[h].is_dialing ? net->link[h].try_ms : 0;
+        if (at != 0 && now_ms >= at) {
+            (void)give_up(net, h, ETIMEDOUT); // has failed the net if it failed
+        } else if (at != 0 && (next < 0 || at - now_ms < (uint64_t)next)) {
+            next = (int)(at - now_ms);
+        }
     }
     if (net->err != PLI_IMPI_OK) {
         return 0;

@@ -16,6 +16,7 @@ enum {
     BEAT_MS = 1000,      // the server asks as often for a sign of life
     SILENT_MS = 4000,    // after which the user is told that it does not
     OVER_MS = 700,       // for the server to say what has become of a host that was lost
+    TRY_MS = 3000,       // to reach a host, where the server can relay
     MAX_ALSO = 4,        // descriptors of the embedding program
     HELLO_MAX = PLI_IMPI_HELLO + PLI_IMPI_TOKEN,
 };
@@ -25,6 +26,7 @@ enum net_key {
     KEY_SERVER,
     KEY_HOST,
     KEY_PENDING,
+    KEY_RELAY,
     KEY_ALSO
 }; // epoll data: key << 32 | index
 
@@ -33,6 +35,8 @@ struct link { // to one host
     bool is_dialing; // connect has not come back
     bool wants_out;  // EPOLLOUT is on
     bool is_dirty;   // on the list of those to be flushed
+    bool is_relayed; // by the server
+    uint64_t try_ms; // no longer than that is it tried to reach it; 0: as long as the system does
     unsigned char hello[HELLO_MAX];
     uint32_t n_hello, len_hello; // bytes of it still to be sent, and in all
 };
@@ -41,6 +45,8 @@ struct pending {              // a connection whose host is not known yet
     struct pli_impi_stream s; // without a socket: free
     unsigned char hello[HELLO_MAX];
     uint32_t n_hello;
+    bool is_unknown; // whether it speaks TLS
+    bool is_relayed;
     uint64_t deadline_ms;
 };
 
@@ -70,10 +76,12 @@ struct pli_impi_net {
     uint32_t host_of_client, host; // host: global
     const struct pli_impi_job *job;
     struct pli_impi_engine *engine;
-    struct link *link; // by host
+    struct link *link;    // by host
+    struct relay **relay; // by host: connections that the server is to relay; NULL: none yet
     uint32_t *dirty;   // hosts with something to write
     uint32_t n_dirty;
     struct pending pending[MAX_PENDING];
+    uint64_t n_event; // of other hosts
     bool *also[MAX_ALSO]; // set when the descriptor is readable
     uint32_t n_also;
 };
@@ -88,10 +96,19 @@ enum pli_impi_err pli_impi_net_rewatch(struct pli_impi_net *net, int fd, enum ne
 // Watch a connection no more, and close it.
 void pli_impi_net_drop(struct pli_impi_net *net, struct pli_impi_stream *s);
 
+// impi_net_relay.c
+bool pli_impi_net_relay_may(const struct pli_impi_net *net); // there is a server that does it
+enum pli_impi_err pli_impi_net_relay_begin(struct pli_impi_net *net, uint32_t host, bool is_called);
+enum pli_impi_err pli_impi_net_relay_event(struct pli_impi_net *net, uint32_t host);
+void pli_impi_net_relay_close(struct pli_impi_net *net);
+
 // impi_net_mesh.c: the connections between hosts
 enum pli_impi_err
 pli_impi_net_mesh_begin(struct pli_impi_net *net); // dial, and take waiting pending connections
 uint32_t pli_impi_net_mesh_missing(const struct pli_impi_net *net); // a host; UINT32_MAX: none
+// The server relays between this host and another: goes on as if they were connected.
+enum pli_impi_err pli_impi_net_mesh_relayed(struct pli_impi_net *net, uint32_t host,
+                                            struct pli_impi_stream s, bool is_called);
 void pli_impi_net_mesh_accept(struct pli_impi_net *net);
 void pli_impi_net_mesh_pending(struct pli_impi_net *net, uint32_t i);
 enum pli_impi_err pli_impi_net_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events);

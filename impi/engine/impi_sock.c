@@ -276,6 +276,16 @@ enum pli_impi_err pli_impi_sock_write(int fd, const struct iovec *iov, int n, si
     return PLI_IMPI_OK;
 }
 
+enum pli_impi_err pli_impi_sock_peek(int fd, unsigned char *byte_out)
+{
+    ssize_t n = recv(fd, byte_out, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0) {
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? PLI_IMPI_AGAIN
+                                                                         : PLI_IMPI_ERR_SYS;
+    }
+    return n == 0 ? PLI_IMPI_ERR_PEER : PLI_IMPI_OK;
+}
+
 enum pli_impi_err pli_impi_sock_read(int fd, const struct iovec *iov, int n, size_t *len_out)
 {
     ssize_t len = readv(fd, iov, n);

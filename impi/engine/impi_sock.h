@@ -38,6 +38,8 @@ bool pli_impi_sock_awaits(int fd, uint32_t *ms_out);
 
 enum pli_impi_err pli_impi_sock_write(int fd, const struct iovec *iov, int n, size_t *len_out);
 enum pli_impi_err pli_impi_sock_read(int fd, const struct iovec *iov, int n, size_t *len_out);
+// The first byte that can be read, which stays there to be read.
+enum pli_impi_err pli_impi_sock_peek(int fd, unsigned char *byte_out);
 
 // The address of a name; and our own address on the way to "name:port". They may block. Log.
 enum pli_impi_err pli_impi_sock_find(const char *name, const struct pli_impi_log *log,

@@ -237,8 +237,9 @@ static void leave(struct pli_srv_job *job, struct pli_srv_peer *peer, const char
 
 void pli_srv_job_on_violation(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *what)
 {
-    if (is_pending(peer)) {
-        pli_srv_log(PLI_SRV_WARN, "%s: %s; connection closed", peer->name, what);
+    if (is_pending(peer) || peer->state == P_RELAY) {
+        pli_srv_log(peer->state == P_RELAY ? PLI_SRV_INFO : PLI_SRV_WARN, "%s: %s; connection closed",
+                    peer->name, what);
         pli_srv_job_peer_drop(peer);
     } else {
         leave(job, peer, what);
@@ -364,6 +365,42 @@ void pli_srv_job_on_join(struct pli_srv_job *job, struct pli_srv_peer *peer,
     peer->has_joined = true;
     snprintf(peer->what, sizeof peer->what, "%.*s", (int)cmd->len, (const char *)cmd->data);
     seat(job, peer, rank);
+}
+
+void pli_srv_job_on_relay(struct pli_srv_job *job, struct pli_srv_peer *peer,
+                          const struct pli_impi_relay *relay)
+{
+    unsigned char buf[PLI_IMPI_CMD_RELAYED];
+    size_t len = pli_impi_cmd_put_relayed(buf, relay);
+    if (!job->conf->has_token || job->state == J_JOIN ||
+        relay->client >= (uint32_t)job->conf->n_client) {
+        pli_srv_job_on_violation(job, peer, "asks for a relay that there cannot be");
+        return;
+    }
+    struct pli_srv_peer *mate = job->peer;
+    while (mate != NULL &&
+           (mate->state != P_RELAY || mate->mate != NULL || mate->relay.from != relay->from ||
+            mate->relay.to != relay->to || mate->relay.is_called == relay->is_called)) {
+        mate = mate->next;
+    }
+    pli_srv_job_peer_go(peer, P_RELAY);
+    peer->relay = *relay;
+    if (mate != NULL) {
+        peer->mate = mate;
+        mate->mate = peer;
+        put_out(peer, buf, len);
+        put_out(mate, buf, len);
+        return;
+    }
+    struct pli_srv_peer *called = job->slot[relay->client];
+    if (!relay->is_called && called != NULL && called->has_joined) {
+        put_out(called, buf, len);
+    }
+}
+
+struct pli_srv_peer *pli_srv_job_mate(const struct pli_srv_peer *peer)
+{
+    return peer->mate;
 }
 
 void pli_srv_job_on_beat(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *trouble)

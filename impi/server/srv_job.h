@@ -52,6 +52,8 @@ void pli_srv_job_is_tls(struct pli_srv_peer *peer);
 int pli_srv_job_tick(struct pli_srv_job *job, uint64_t now_ms);
 
 // How a connection stands: whether its bytes still matter, or only what is to be written.
+// The connection to which the bytes of this one go; NULL: none, or it is not there yet.
+struct pli_srv_peer *pli_srv_job_mate(const struct pli_srv_peer *peer);
 bool pli_srv_job_is_open(const struct pli_srv_peer *peer);
 void pli_srv_job_reap(struct pli_srv_job *job, struct pli_srv_peer *peer);
 

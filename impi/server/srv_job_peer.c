@@ -13,15 +13,16 @@ static const bool may_go[N_PEER_STATE][N_PEER_STATE] = {
     [P_AUTH] = { [P_KEY] = true, [P_TLS] = true, [P_RANK] = true, [P_CLOSED] = true },
     [P_KEY] = { [P_RANK] = true, [P_CLOSED] = true },
     [P_TLS] = { [P_RANK] = true, [P_CLOSED] = true },
-    [P_RANK] = { [P_LABELS] = true, [P_CLOSED] = true },
+    [P_RANK] = { [P_LABELS] = true, [P_RELAY] = true, [P_CLOSED] = true },
     [P_LABELS] = { [P_RUN] = true, [P_CLOSED] = true },
     [P_RUN] = { [P_CLOSED] = true },
+    [P_RELAY] = { [P_CLOSED] = true },
 };
 
 void pli_srv_job_peer_go(struct pli_srv_peer *peer, enum peer_state to)
 {
     static const char *const name[N_PEER_STATE] = { "authentication", "key", "TLS",   "rank",
-                                                    "labels",         "run", "closed" };
+                                                    "labels",         "run", "relay", "closed" };
     if (!may_go[peer->state][to]) {
         pli_srv_log(PLI_SRV_ERROR, "%s: cannot go from %s to %s", pli_srv_job_peer_name(peer),
                     name[peer->state], name[to]);
@@ -59,6 +60,11 @@ void pli_srv_job_peer_drop(struct pli_srv_peer *peer)
     if (peer->state != P_CLOSED) {
         pli_srv_job_peer_go(peer, P_CLOSED);
     }
+    if (peer->mate != NULL) { // without one side the other is of no use
+        struct pli_srv_peer *mate = peer->mate;
+        peer->mate = mate->mate = NULL;
+        pli_srv_job_peer_drop(mate);
+    }
     pli_impi_body_fini(&peer->body);
     peer->has_body = false;
 }
@@ -71,10 +77,11 @@ static bool is_expected(const struct pli_srv_peer *peer, uint32_t cmd)
     case P_AUTH:
         return cmd == PLI_IMPI_CMD_AUTH;
     case P_RANK:
-        return cmd == PLI_IMPI_CMD_IMPI || cmd == PLI_IMPI_CMD_JOIN;
+        return cmd == PLI_IMPI_CMD_IMPI || cmd == PLI_IMPI_CMD_JOIN || cmd == PLI_IMPI_CMD_RLAY;
     case P_LABELS:
     case P_RUN:
-        return cmd != PLI_IMPI_CMD_AUTH && cmd != PLI_IMPI_CMD_IMPI && cmd != PLI_IMPI_CMD_JOIN;
+        return cmd != PLI_IMPI_CMD_AUTH && cmd != PLI_IMPI_CMD_IMPI && cmd != PLI_IMPI_CMD_JOIN &&
+               cmd != PLI_IMPI_CMD_RLAY;
     default:
         return false;
     }
@@ -117,7 +124,7 @@ static void begin_body(struct pli_srv_peer *peer, const struct pli_impi_cmd_head
 // A command of a client that joins, or has joined, by a token.
 static bool is_text(const struct pli_srv_peer *peer, uint32_t cmd)
 {
-    return cmd == PLI_IMPI_CMD_JOIN ||
+    return cmd == PLI_IMPI_CMD_JOIN || cmd == PLI_IMPI_CMD_RLAY ||
            (peer->has_joined && (cmd == PLI_IMPI_CMD_BEAT || cmd == PLI_IMPI_CMD_OVER));
 }
 
@@ -127,7 +134,14 @@ static void handle_text(struct pli_srv_job *job, struct pli_srv_peer *peer, uint
     struct pli_impi_cmd_head head = { kind, (uint32_t)len };
     struct pli_impi_cmd cmd = { 0 };
     char text[PLI_IMPI_CMD_TEXT + 16];
-    (void)pli_impi_cmd_get_client(&head, data, &cmd); // its length was checked
+    if (pli_impi_cmd_get_client(&head, data, &cmd) != PLI_IMPI_OK) {
+        pli_srv_job_on_violation(job, peer, "sent a command of a wrong length");
+        return;
+    }
+    if (kind == PLI_IMPI_CMD_RLAY) {
+        pli_srv_job_on_relay(job, peer, &cmd.relay);
+        return;
+    }
     snprintf(text, sizeof text, "%.*s", (int)cmd.len, cmd.len > 0 ? (const char *)cmd.data : "");
     for (char *c = text; *c != '\0'; c++) {
         *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c; // it is printed elsewhere
@@ -249,6 +263,10 @@ void pli_srv_job_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer,
     peer->heard_ms = job->now_ms;
     while (len > 0 && peer->state != P_CLOSED) {
         size_t n;
+        if (peer->state == P_RELAY) { // it must wait until the other side is there
+            pli_srv_job_on_violation(job, peer, "sent something before it was relayed");
+            return;
+        }
         if (peer->state == P_TLS) { // it would be taken for what came by TLS
             pli_srv_job_on_violation(job, peer, "sent something before TLS");
             return;

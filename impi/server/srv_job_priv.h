@@ -15,6 +15,7 @@ enum peer_state {
     P_RANK,   // IMPI is awaited
     P_LABELS, // joined; COLL and DONE
     P_RUN,    // DONE was said; FINI is awaited
+    P_RELAY,  // its bytes go to another host
     P_CLOSED, // nothing it says counts any more
     N_PEER_STATE,
 };
@@ -41,6 +42,8 @@ struct pli_srv_peer {
     char trouble[160]; // what is wrong with it, in its own words
     size_t at_stream;  // its place in the common stream
     bool has_stream;   // joined: the common stream follows `out`
+    struct pli_impi_relay relay;
+    struct pli_srv_peer *mate; // the other side of the relay, once it is there
     struct pli_srv_peer *next;
 };
 
@@ -73,6 +76,8 @@ void pli_srv_job_on_rank(struct pli_srv_job *job, struct pli_srv_peer *peer, int
 void pli_srv_job_on_join(struct pli_srv_job *job, struct pli_srv_peer *peer,
                          const struct pli_impi_cmd *cmd);
 void pli_srv_job_on_beat(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *trouble);
+void pli_srv_job_on_relay(struct pli_srv_job *job, struct pli_srv_peer *peer,
+                          const struct pli_impi_relay *relay);
 void pli_srv_job_on_over(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *why);
 void pli_srv_job_on_label(struct pli_srv_job *job, struct pli_srv_peer *peer, uint32_t label,
                           unsigned char *data, size_t len); // takes data over

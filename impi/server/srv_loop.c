@@ -18,9 +18,11 @@
 #include <unistd.h>
 
 enum {
-    MAX_CONN = 2 * PLI_SRV_MAX_PENDING + PLI_IMPI_MAX_CLIENT,
+    MAX_RELAY = 1024, // connections
+    MAX_CONN = 2 * PLI_SRV_MAX_PENDING + PLI_IMPI_MAX_CLIENT + MAX_RELAY,
     READ_SIZE = 65536,
     LINGER_MS = 1000, // for a refused client to read why
+    PUMPS = 16,       // reads of a relayed connection in a turn
     RETRY_MS = 100,   // after accept failed for want of descriptors
 };
 
@@ -29,6 +31,9 @@ struct conn {
     struct pli_srv_peer *peer;
     bool is_shut;      // nothing more will be written
     uint64_t close_ms; // when to stop lingering
+    unsigned char *relayed; // what the other side of a relay has said, and is to be written here
+    size_t at, n;           // what of it
+    bool is_ended;          // a relayed connection from which nothing more comes
 };
 
 struct loop {
@@ -38,6 +43,7 @@ struct loop {
     uint64_t now, accept_ms; // accept again from then on
     struct conn conn[MAX_CONN];
     int n_conn;
+    bool is_pumping; // a relayed connection may have more to be read at once
     unsigned char buf[READ_SIZE];
 };
 
@@ -57,6 +63,7 @@ static uint64_t clock_ms(void)
 
 static void close_conn(struct loop *l, int i)
 {
+    free(l->conn[i].relayed);
     pli_impi_stream_close(&l->conn[i].s);
     pli_srv_job_reap(l->job, l->conn[i].peer);
     l->conn[i] = l->conn[--l->n_conn];
@@ -163,6 +170,73 @@ static void write_conn(struct loop *l, struct conn *c)
     }
 }
 
+static struct conn *mate_of(struct loop *l, const struct conn *c)
+{
+    const struct pli_srv_peer *mate = pli_srv_job_mate(c->peer);
+    for (int i = 0; mate != NULL && i < l->n_conn; i++) {
+        if (l->conn[i].peer == mate) {
+            return &l->conn[i];
+        }
+    }
+    return NULL;
+}
+
+// Write what is kept for one side of a relay. False: not all could be.
+static bool push(struct loop *l, struct conn *to)
+{
+    while (to->n > to->at) {
+        struct iovec iov = { to->relayed + to->at, to->n - to->at };
+        size_t n = 0;
+        enum pli_impi_err err = pli_impi_stream_write(&to->s, &iov, 1, &n);
+        if (err == PLI_IMPI_AGAIN) {
+            return false;
+        }
+        if (err != PLI_IMPI_OK) {
+            drop_client(l, to, reason(err, false));
+            return false;
+        }
+        to->at += n;
+    }
+    to->at = to->n = 0;
+    return true;
+}
+
+// Pass on what one side of a relay says. Nothing is read while the other side does not take what
+// was, so a slow one costs no memory. True: there may be more at once.
+static bool pump(struct loop *l, struct conn *from, struct conn *to)
+{
+    const unsigned char *p;
+    if (pli_srv_job_output(l->job, to->peer, &p) > 0) {
+        return false; // that the relay is there comes first
+    }
+    for (int i = 0; i < PUMPS; i++) {
+        if (!push(l, to)) {
+            return false;
+        }
+        if (from->is_ended) {
+            drop_client(l, from, NULL);
+            to->close_ms = l->now;
+            return false;
+        }
+        if (to->relayed == NULL) {
+            to->relayed = malloc(READ_SIZE);
+        }
+        struct iovec iov = { to->relayed, READ_SIZE };
+        enum pli_impi_err err = to->relayed == NULL
+                                    ? PLI_IMPI_ERR_NOMEM
+                                    : pli_impi_stream_read(&from->s, &iov, 1, &to->n);
+        if (err == PLI_IMPI_AGAIN) {
+            to->n = 0;
+            return false;
+        }
+        if (err != PLI_IMPI_OK) {
+            to->n = 0;
+            from->is_ended = true;
+        }
+    }
+    return true;
+}
+
 // Close what is over. A refused client gets what was written for it, and a moment to read it.
 static void free_closed(struct loop *l)
 {
@@ -203,6 +277,18 @@ static void turn(struct loop *l)
     int n = l->n_conn;
     for (int i = 0; i < n; i++) {
         struct conn *c = &l->conn[i];
+        const struct conn *mate = mate_of(l, c);
+        if (mate != NULL) {
+            bool has_more = pli_impi_stream_has_more(&c->s) && mate->n == 0;
+            wait = has_more || l->is_pumping ? 0 : wait;
+            pfd[i] = (struct pollfd){ .fd = c->s.fd,
+                                      .events = (short)((mate->n == 0 ? POLLIN : 0) |
+                                                        (c->n > 0 ? POLLOUT : 0)) };
+            if (pli_srv_job_output(l->job, c->peer, &p) > 0) {
+                pfd[i].events |= POLLOUT;
+            }
+            continue;
+        }
         bool has_out = !c->is_shut && !pli_impi_stream_waits(&c->s) &&
                        pli_srv_job_output(l->job, c->peer, &p) > 0;
         pfd[i] =
@@ -224,13 +310,20 @@ static void turn(struct loop *l)
         abort(); // only a mistake of ours can bring this about
     }
     l->now = clock_ms();
+    l->is_pumping = false;
     for (int i = 0; i < n; i++) {
-        if (pfd[i].revents != 0) {
+        if (pfd[i].revents != 0 && pli_srv_job_mate(l->conn[i].peer) == NULL) {
             read_conn(l, &l->conn[i]);
         }
     }
     for (int i = 0; i < n; i++) {
         write_conn(l, &l->conn[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        struct conn *mate = l->conn[i].is_shut ? NULL : mate_of(l, &l->conn[i]);
+        if (mate != NULL && pump(l, &l->conn[i], mate)) {
+            l->is_pumping = true;
+        }
     }
     if (pfd[n].revents != 0) {
         accept_some(l);

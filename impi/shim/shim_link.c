@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connection to the agent. Native process 0 starts the agent; the others are told where it is.
 #include "agent/agent_link.h"
+#include "agent/agent_memory.h"
 #include "agent/agent_wire.h"
+#include "engine/impi_pace.h"
 #include "engine/impi_sock.h"
 #include "shim/shim.h"
 #include "wire/impi_collated.h"
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +28,9 @@ extern char **environ;
 
 static struct pli_agent_where where;
 static bool has_where;
+
+static struct pli_agent_memory memory = { .fd = -1 }; // stays mapped until the process ends
+static bool has_memory;                               // the agent has it too
 
 static pthread_t watcher; // of the connection
 static bool is_watched;
@@ -39,6 +45,7 @@ static void on_start_frame(const struct pli_agent_frame *f, const unsigned char 
         pli_shim_die(why);
     }
     pli_shim.first = f->n;
+    has_memory = (f->flags & PLI_AGENT_IS_SHARED) != 0;
     pli_impi_collated_fini(&c);
 }
 
@@ -70,6 +77,9 @@ static void in_whole(void *arg, const struct pli_agent_frame *f, void *room)
     case PLI_AGENT_JOB:
         on_start_frame(f, room);
         free(room);
+        break;
+    case PLI_AGENT_GIVE:
+        pli_agent_memory_give(&memory, f->handle);
         break;
     case PLI_AGENT_OVER:
         ((char *)room)[f->len] = '\0';
@@ -217,6 +227,36 @@ static int adopt(int fd)
                                                                                 : MPI_ERR_NO_MEM;
 }
 
+// Say which process this is, with the memory if the agent is on this machine.
+static int say_hello(int fd)
+{
+    struct pli_agent_frame f = { .type = PLI_AGENT_HELLO,
+                                 .n = (uint32_t)pli_shim.me,
+                                 .len = PLI_AGENT_TOKEN };
+    struct iovec iov[2] = { { &f, sizeof f }, { where.token, PLI_AGENT_TOKEN } };
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = { 0 };
+    struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+    struct sockaddr_storage name;
+    socklen_t len = sizeof name;
+    if (getsockname(fd, (struct sockaddr *)&name, &len) == 0 && name.ss_family == AF_UNIX) {
+        pli_agent_memory_create(&memory);
+    }
+    if (memory.fd >= 0) {
+        msg.msg_control = &control;
+        msg.msg_controllen = sizeof control;
+        *CMSG_FIRSTHDR(&msg) = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+                                                 .cmsg_type = SCM_RIGHTS,
+                                                 .cmsg_len = CMSG_LEN(sizeof(int)) };
+        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&msg)), &memory.fd, sizeof(int));
+    }
+    // the first bytes of a connection: there is room for all of them
+    bool is_good = sendmsg(fd, &msg, MSG_NOSIGNAL) == (ssize_t)(sizeof f + PLI_AGENT_TOKEN);
+    return is_good ? MPI_SUCCESS : pli_shim_fail(MPI_ERR_OTHER, "the agent cannot be told of us");
+}
+
 static void wait_readable(void)
 {
     struct pollfd p = { .fd = pli_agent_link_fd(pli_shim.link), .events = POLLIN };
@@ -272,11 +312,10 @@ int pli_shim_link_open(void)
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    struct pli_agent_frame f = { .type = PLI_AGENT_HELLO,
-                                 .n = (uint32_t)pli_shim.me,
-                                 .len = PLI_AGENT_TOKEN };
-    pli_shim_link_put(&f, where.token, NULL);
-    pli_shim_link_flush();
+    rc = say_hello(pli_agent_link_fd(pli_shim.link));
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
     while (pli_shim.job == NULL) {
         wait_readable();
         (void)pli_shim_link_poll();
@@ -312,24 +351,60 @@ bool pli_shim_link_poll(void)
 
 void pli_shim_link_pause(struct shim_pace *p, bool is_native)
 {
-    enum { SPINS = 20, SHORT_SLEEP_NS = 50000, LONG_SLEEP_NS = 2000000 };
-    if (p->n_idle++ < SPINS) {
-        return;
-    }
-    // asleep, a message wakes us at once, where one that yields waits for its turn
+    enum { SHORT_SLEEP_NS = 50000, LONG_SLEEP_NS = 2000000 };
     struct timespec t = { .tv_nsec = is_native ? SHORT_SLEEP_NS : LONG_SLEEP_NS };
     struct pollfd fd = {
         .fd = pli_agent_link_fd(pli_shim.link),
         .events = (short)(POLLIN | (pli_agent_link_has_output(pli_shim.link) ? POLLOUT : 0))
     };
+    bool looks = p->n_idle++ < PLI_IMPI_PACE_LOOKS;
+    if (!looks) {
+        (void)pli_agent_memory_trim(&memory);
+    }
     unsigned depth = pli_shim_lock_leave(); // the other threads' turn
-    (void)ppoll(&fd, 1, &t, NULL);
+    if (!looks || !pli_impi_pace_give_way()) {
+        (void)ppoll(&fd, 1, &t, NULL);
+    }
     pli_shim_lock_return(depth);
+}
+
+void *pli_shim_link_room(size_t len)
+{
+    void *p = has_memory ? pli_agent_memory_take(&memory, len) : NULL;
+    return p != NULL ? p : malloc(len);
+}
+
+void *pli_shim_link_shared(uint64_t offset, uint64_t len)
+{
+    return pli_agent_memory_at(&memory, offset, len);
+}
+
+void pli_shim_link_release(void *p)
+{
+    if (p == NULL || !pli_agent_memory_has(&memory, p)) {
+        free(p);
+        return;
+    }
+    uint64_t offset = pli_agent_memory_offset(&memory, p);
+    if (pli_agent_memory_at(&memory, offset, 0) == NULL) { // the own half
+        pli_agent_memory_give(&memory, offset);
+    } else if (pli_shim.link != NULL) {
+        struct pli_agent_frame f = { .type = PLI_AGENT_GIVE, .handle = offset };
+        pli_shim_link_put(&f, NULL, NULL);
+    }
 }
 
 void pli_shim_link_put(const struct pli_agent_frame *f, const void *data, void *own)
 {
-    if (pli_agent_link_put(pli_shim.link, f, data, own) != PLI_IMPI_OK) {
+    struct pli_agent_frame shared = *f;
+    if (data != NULL && pli_agent_memory_has(&memory, data)) {
+        shared.flags |= PLI_AGENT_IS_SHARED;
+        shared.msglen = f->len;
+        shared.handle = pli_agent_memory_offset(&memory, data);
+        shared.len = 0;
+        data = own = NULL;
+    }
+    if (pli_agent_link_put(pli_shim.link, &shared, data, own) != PLI_IMPI_OK) {
         pli_shim_die("out of memory");
     }
     (void)check(pli_agent_link_write(pli_shim.link));

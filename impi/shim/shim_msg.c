@@ -19,6 +19,7 @@ struct shim_msg { // unexpected
     uint64_t cid, msglen, len, srqid, handle;
     int tag;
     unsigned char *data;
+    bool is_shared; // there is room for all of it at data
     struct shim_msg *next;
 };
 
@@ -36,7 +37,7 @@ int pli_shim_msg_send(struct shim_req *r, unsigned char *ext, size_t len)
     r->is_sent = r->is_matched = r->has_cancel = r->is_done = false;
     r->srqid = 0;
     if (pli_impi_idmap_add(&sends, r->id, r) != PLI_IMPI_OK) {
-        free(ext);
+        pli_shim_link_release(ext);
         return MPI_ERR_NO_MEM;
     }
     pli_shim.n_pending++;
@@ -176,7 +177,7 @@ static void deliver(struct shim_req *r)
     } else {
         rc = pli_shim_type_unpack(r->data, len, r->buf, r->count, r->type);
     }
-    free(r->data);
+    pli_shim_link_release(r->data);
     r->data = NULL;
     if (rc == MPI_SUCCESS && r->msglen > r->cap) {
         rc = pli_shim_fail(MPI_ERR_TRUNCATE,
@@ -210,20 +211,30 @@ static void take(struct shim_req *r, struct shim_msg *m)
         deliver(r);
         return;
     }
-    r->data = malloc(want + 1);
+    r->data = m->is_shared ? m->data : malloc(want + 1);
     if (r->data == NULL || pli_impi_idmap_add(&arriving, m->handle, r) != PLI_IMPI_OK) {
         pli_shim_die("out of memory for a message");
     }
-    memcpy(r->data, m->data, m->len < want ? m->len : want);
-    free(m->data);
+    if (!m->is_shared) { // else all of it will be there
+        memcpy(r->data, m->data, m->len < want ? m->len : want);
+        free(m->data);
+    }
 }
 
 static void on_arrived(const struct pli_agent_frame *f, unsigned char *data)
 {
+    bool is_shared = (f->flags & PLI_AGENT_IS_SHARED) != 0;
+    if (is_shared) {
+        data = pli_shim_link_shared(f->id, f->msglen);
+        if (data == NULL) {
+            pli_shim_die("the agent named memory that is not there");
+        }
+    }
     struct shim_msg m = { .src = f->peer,
                           .cid = f->cid,
                           .msglen = f->msglen,
-                          .len = f->len,
+                          .len = is_shared ? f->n : f->len,
+                          .is_shared = is_shared,
                           .srqid = f->srqid,
                           .handle = f->handle,
                           .tag = f->tag,
@@ -268,7 +279,7 @@ static void on_asked(const struct pli_agent_frame *f)
         struct shim_msg *m = take_out(found);
         a.flags = PLI_AGENT_IS_YES;
         a.handle = m->handle;
-        free(m->data);
+        pli_shim_link_release(m->data);
         free(m);
     }
     pli_shim_link_put(&a, NULL, NULL);

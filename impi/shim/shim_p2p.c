@@ -47,13 +47,13 @@ int pli_shim_p2p_isend(struct shim_req *r)
     if (rc != MPI_SUCCESS) {
         return rc;
     }
-    unsigned char *ext = malloc(size * (size_t)r->count + 1);
+    unsigned char *ext = pli_shim_link_room(size * (size_t)r->count + 1);
     if (ext == NULL) {
         return MPI_ERR_NO_MEM;
     }
     rc = pli_shim_type_pack(r->buf, r->count, r->type, ext);
     if (rc != MPI_SUCCESS) {
-        free(ext);
+        pli_shim_link_release(ext);
         return rc;
     }
     return pli_shim_msg_send(r, ext, size * (size_t)r->count);

@@ -46,10 +46,10 @@ static int send_step(struct plan_run *p, int to, struct block b)
         p->n_native += rc == MPI_SUCCESS;
         return rc;
     }
-    unsigned char *copy = malloc(b.len + 1);
+    unsigned char *copy = pli_shim_link_room(b.len + 1);
     struct shim_req *r = copy == NULL ? NULL : pli_shim_req_create(SHIM_SEND, s);
     if (r == NULL) {
-        free(copy);
+        pli_shim_link_release(copy);
         return MPI_ERR_NO_MEM;
     }
     if (b.len > 0) {

@@ -91,7 +91,7 @@ void pli_shim_req_destroy(struct shim_req *r)
     for (int i = 0; i < PLI_SHIM_COUNTS_LISTS; i++) {
         free(r->list[i]);
     }
-    free(r->data);
+    pli_shim_link_release(r->data);
     pli_shim_span_release(r->span);
     free(r);
 }

@@ -81,6 +81,15 @@ enum pli_impi_err pli_impi_cmd_get_client(const struct pli_impi_cmd_head *head,
         cmd.data = payload + 8;
         cmd.len = head->len - 8;
         break;
+    case PLI_IMPI_CMD_RLAY:
+        if (head->len != PLI_IMPI_CMD_RELAY - PLI_IMPI_CMD_HEAD) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd.relay = (struct pli_impi_relay){ pli_impi_byte_get32(payload),
+                                             pli_impi_byte_get32(payload + 4),
+                                             pli_impi_byte_get32(payload + 8),
+                                             pli_impi_byte_get32(payload + 12) != 0 };
+        break;
     default:
         err = get_both_ways(head, payload, &cmd);
         break;
@@ -117,6 +126,13 @@ enum pli_impi_err pli_impi_cmd_get_server(const struct pli_impi_cmd_head *head,
         cmd.value = (int32_t)pli_impi_byte_get32(payload + 4);
         cmd.size = (int32_t)pli_impi_byte_get32(payload + 8);
         cmd.n_joined = (int32_t)pli_impi_byte_get32(payload + 12);
+        break;
+    case PLI_IMPI_CMD_RLAY:
+        if (head->len != PLI_IMPI_CMD_RELAYED - PLI_IMPI_CMD_HEAD) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd.relay.from = pli_impi_byte_get32(payload);
+        cmd.relay.to = pli_impi_byte_get32(payload + 4);
         break;
     default:
         err = get_both_ways(head, payload, &cmd);
@@ -238,6 +254,25 @@ size_t pli_impi_cmd_put_joined(unsigned char p[PLI_IMPI_CMD_JOINED], int32_t ran
     pli_impi_byte_put32(p + PLI_IMPI_CMD_HEAD + 8, (uint32_t)size);
     pli_impi_byte_put32(p + PLI_IMPI_CMD_HEAD + 12, (uint32_t)n_joined);
     return PLI_IMPI_CMD_JOINED;
+}
+
+size_t pli_impi_cmd_put_relay(unsigned char p[PLI_IMPI_CMD_RELAY], const struct pli_impi_relay *r)
+{
+    put_head(p, PLI_IMPI_CMD_RLAY, PLI_IMPI_CMD_RELAY - PLI_IMPI_CMD_HEAD);
+    pli_impi_byte_put32(p + 8, r->from);
+    pli_impi_byte_put32(p + 12, r->to);
+    pli_impi_byte_put32(p + 16, r->client);
+    pli_impi_byte_put32(p + 20, r->is_called);
+    return PLI_IMPI_CMD_RELAY;
+}
+
+size_t pli_impi_cmd_put_relayed(unsigned char p[PLI_IMPI_CMD_RELAYED],
+                                const struct pli_impi_relay *r)
+{
+    put_head(p, PLI_IMPI_CMD_RLAY, PLI_IMPI_CMD_RELAYED - PLI_IMPI_CMD_HEAD);
+    pli_impi_byte_put32(p + 8, r->from);
+    pli_impi_byte_put32(p + 12, r->to);
+    return PLI_IMPI_CMD_RELAYED;
 }
 
 size_t pli_impi_cmd_put_text(unsigned char p[PLI_IMPI_CMD_TEXT_CAP], uint32_t cmd, const char *text)

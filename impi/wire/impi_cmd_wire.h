@@ -8,6 +8,7 @@
 #ifndef PLI_IMPI_CMD_WIRE_H
 #define PLI_IMPI_CMD_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "wire/impi_err.h"
@@ -28,6 +29,7 @@ enum pli_impi_cmd_kind { // the ASCII letters of the name
     PLI_IMPI_CMD_JOIN = 0x4A4F494E, // in place of IMPI
     PLI_IMPI_CMD_BEAT = 0x42454154, // each second, both ways: a client adds what is wrong with it
     PLI_IMPI_CMD_SAYS = 0x53415953, // from the server: a sentence for the user
+    PLI_IMPI_CMD_RLAY = 0x524C4159, // a host cannot reach another: the server passes bytes on
     PLI_IMPI_CMD_OVER = 0x4F564552, // both ways: the job ends, and the sentence that says why
 };
 
@@ -48,6 +50,8 @@ enum { // lengths on the wire, in bytes
     PLI_IMPI_CMD_COLL_HEAD = 12,    // head and label, client to server
     PLI_IMPI_CMD_COLLALL_HEAD = 16, // head, label and mask, server to client
     PLI_IMPI_CMD_JOINED = 24,       // head, version, rank, size, clients that have joined
+    PLI_IMPI_CMD_RELAY = 24,        // head, calling host, called host, its client, who this is
+    PLI_IMPI_CMD_RELAYED = 16,      // head, calling host, called host
     PLI_IMPI_CMD_TEXT = 500,        // the most bytes of a name or a sentence
     PLI_IMPI_CMD_TEXT_CAP = PLI_IMPI_CMD_HEAD + 8 + PLI_IMPI_CMD_TEXT
 };
@@ -59,12 +63,22 @@ struct pli_impi_cmd_head {
     uint32_t len; // never above INT32_MAX
 };
 
+// Two hosts whose bytes the server is to pass on. Each opens a connection for it and says this in
+// place of JOIN; the client of the called host is told by the server to do so. When both are there
+// the server says it on both connections, and from then on what one writes the other reads.
+struct pli_impi_relay {
+    uint32_t from, to; // hosts
+    uint32_t client;   // of `to`; not from the server
+    bool is_called;    // this side; not from the server
+};
+
 // A decoded command. Which fields count depends on cmd; the others are zero.
 struct pli_impi_cmd {
     uint32_t cmd;
     int32_t value;             // IMPI: rank from a client, size from the server; JOIN: the rank
     uint32_t version;          // JOIN
     int32_t size, n_joined;    // JOIN from the server
+    struct pli_impi_relay relay; // RLAY
     uint32_t mask;             // AUTH: methods offered. COLL from the server: who contributed
     uint32_t label;            // COLL
     const unsigned char *data; // COLL, and the text of the others: points into the payload
@@ -104,6 +118,9 @@ size_t pli_impi_cmd_put_join(unsigned char p[PLI_IMPI_CMD_TEXT_CAP], int32_t ran
                              const char *name);
 size_t pli_impi_cmd_put_joined(unsigned char p[PLI_IMPI_CMD_JOINED], int32_t rank, int32_t size,
                                int32_t n_joined);
+size_t pli_impi_cmd_put_relay(unsigned char p[PLI_IMPI_CMD_RELAY], const struct pli_impi_relay *r);
+size_t pli_impi_cmd_put_relayed(unsigned char p[PLI_IMPI_CMD_RELAYED],
+                                const struct pli_impi_relay *r);
 // BEAT, SAYS or OVER. A text that is too long is cut.
 size_t pli_impi_cmd_put_text(unsigned char p[PLI_IMPI_CMD_TEXT_CAP], uint32_t cmd,
                              const char *text);

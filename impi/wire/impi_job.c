@@ -304,6 +304,7 @@ static enum pli_impi_err read_features(struct build *b)
     for (uint32_t c = 0; c < n; c++) {
         struct pli_impi_label_value v = element(b, PLI_IMPI_X_PLIANT, c);
         b->job->features &= v.features;
+        b->job->client[c].machine = v.machine;
         memcpy(b->job->client[c].token, v.token, PLI_IMPI_TOKEN);
     }
     return PLI_IMPI_OK;
@@ -384,4 +385,10 @@ enum pli_impi_err pli_impi_job_find(const struct pli_impi_job *job,
     }
     *rank_out = at - 1;
     return PLI_IMPI_OK;
+}
+
+bool pli_impi_job_is_near(const struct pli_impi_job *job, uint32_t client, uint32_t other)
+{
+    return (job->features & PLI_IMPI_HAS_TOKEN) != 0 && job->client[client].machine != 0 &&
+           job->client[client].machine == job->client[other].machine;
 }

@@ -5,6 +5,7 @@
 #ifndef PLI_IMPI_JOB_H
 #define PLI_IMPI_JOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "wire/impi_cmd_wire.h"
@@ -17,6 +18,7 @@ struct pli_impi_job_client {
     uint32_t first_host, n_host, first_rank, n_proc;
     struct pli_impi_version version; // the newest it speaks
     unsigned char token[PLI_IMPI_TOKEN];
+    uint32_t machine; // 0: not known
 };
 
 struct pli_impi_job_host {
@@ -48,6 +50,10 @@ struct pli_impi_job {
 enum pli_impi_err pli_impi_job_create(uint32_t n_client, const struct pli_impi_collated *c,
                                       char *why, size_t cap, struct pli_impi_job **out);
 void pli_impi_job_destroy(struct pli_impi_job *job);
+
+// Whether two clients have told that they are on one machine, so that what goes between them leaves
+// it nowhere.
+bool pli_impi_job_is_near(const struct pli_impi_job *job, uint32_t client, uint32_t other);
 
 // WORLD rank of a proc. PLI_IMPI_ERR_PROTO: no process of this job.
 enum pli_impi_err pli_impi_job_find(const struct pli_impi_job *job,

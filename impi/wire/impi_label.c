@@ -168,7 +168,7 @@ static void put_element(const struct pli_impi_client_info *info, uint32_t label,
         break;
     case PLI_IMPI_X_PLIANT:
         pli_impi_byte_put32(p, info->features);
-        pli_impi_byte_put32(p + 4, 0);
+        pli_impi_byte_put32(p + 4, info->machine);
         memcpy(p + 8, info->token, PLI_IMPI_TOKEN);
         break;
     default:
@@ -200,6 +200,7 @@ enum pli_impi_err pli_impi_label_get(int row, const unsigned char *data, size_t 
         v.version.minor = pli_impi_byte_get32(p + 4);
     } else if (r->label == PLI_IMPI_X_PLIANT) {
         v.features = pli_impi_byte_get32(p);
+        v.machine = pli_impi_byte_get32(p + 4);
         memcpy(v.token, p + 8, PLI_IMPI_TOKEN);
     } else if (r->size == PLI_IMPI_HOSTID) {
         memcpy(v.addr, p, PLI_IMPI_HOSTID);

@@ -88,6 +88,7 @@ struct pli_impi_client_info {
     uint32_t datalen;
     int32_t tag_ub, coll_xsize, coll_maxlinear;
     uint32_t features; // enum pli_impi_feature; 0: X_PLIANT is not sent
+    uint32_t machine;  // equal for clients on one machine and network; 0: several hosts, or unknown
     unsigned char token[PLI_IMPI_TOKEN];
 };
 
@@ -105,7 +106,7 @@ struct pli_impi_label_value {
     uint32_t u32;                    // four-byte labels; cast to int32_t for the signed ones
     uint64_t u64;                    // P_PID
     unsigned char addr[PLI_IMPI_HOSTID];
-    uint32_t features; // X_PLIANT, with the token
+    uint32_t features, machine; // X_PLIANT, with the token
     unsigned char token[PLI_IMPI_TOKEN];
 };
 

@@ -14,6 +14,15 @@ enum {
     PLI_GATEWAY_N_HOST = 8192, // of the whole IMPI job
 };
 
+enum pli_gateway_way { // by which the agent reaches a host of another client
+    PLI_GATEWAY_NONE,
+    PLI_GATEWAY_LOCAL,
+    PLI_GATEWAY_PLAIN,
+    PLI_GATEWAY_TLS,
+    PLI_GATEWAY_RELAYED,
+    PLI_GATEWAY_N_WAY,
+};
+
 struct pli_gateway_client {
     uint32_t first, n; // MPI_COMM_WORLD ranks
 };
@@ -28,8 +37,9 @@ struct pli_gateway {
     uint64_t heap, heap_size; // offset of the memory for messages; sparse
     struct pli_gateway_client clients[PLI_GATEWAY_N_CLIENT];
     uint32_t host_first[PLI_GATEWAY_N_HOST]; // first rank of every host
+    _Atomic uint8_t way[PLI_GATEWAY_N_HOST]; // to every host, once the agent is connected to it
 };
-_Static_assert(sizeof(struct pli_gateway) == 48 + 8 * PLI_GATEWAY_N_CLIENT + 4 * PLI_GATEWAY_N_HOST,
+_Static_assert(sizeof(struct pli_gateway) == 48 + 8 * PLI_GATEWAY_N_CLIENT + 5 * PLI_GATEWAY_N_HOST,
                "shared with other processes");
 
 // In front of a message in the heap.

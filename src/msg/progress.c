@@ -27,7 +27,7 @@ enum {
     SPIN_QUIET = 4000,   // looks when every rank has a core: some 50 us
     SPIN_THREADS = 300,  // the core may be wanted by another thread of this rank
     YIELD_QUIET = 4000,  // then: some 1 ms. Ranks that sleep sooner can stay two on one core
-    YIELD_FAR = 50,      // what comes through an agent needs a core of its own (bench-impi)
+    YIELD_FAR = 100,     // what comes through an agent needs a core of its own (bench-impi)
     YIELD_BULK = 6,      // more so where it is a large message
     BULK = 1 << 16,      // elements
     YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16)

@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank of a world that jobs join by a token: prints where it is, and then, where it is asked to,
-// takes part in barriers until it is ended.
+// exchanges messages of so many MiB with its neighbours, or takes part in barriers until it is ended.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+// Both ways at once, so that neither waits for the other.
+static void exchange(int rank, int size, int mib)
+{
+    enum { N = 1 << 18 }; // integers
+    int next = (rank + 1) % size, before = (rank + size - 1) % size, count = mib * N;
+    int *out = malloc((size_t)count * sizeof *out), *in = malloc((size_t)count * sizeof *in);
+    for (int i = 0; i < count; i++) {
+        out[i] = i * 7 + rank;
+    }
+    MPI_Sendrecv(out, count, MPI_INT, next, 1, in, count, MPI_INT, before, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    for (int i = 0; i < count; i++) {
+        if (in[i] != i * 7 + before) {
+            printf("integer %d of %d is %d\n", i, count, in[i]);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+    free(out);
+    free(in);
+}
 
 int main(int argc, char **argv)
 {
@@ -22,6 +43,9 @@ int main(int argc, char **argv)
     }
     printf("rank %d of %d sum %d process %d\n", rank, size, sum, (int)getpid());
     fflush(stdout);
+    if (argc > 2) {
+        exchange(rank, size, atoi(argv[2]));
+    }
     for (int i = argc > 1 ? atoi(argv[1]) : 0; i > 0; i--) {
         usleep(50000);
         MPI_Barrier(MPI_COMM_WORLD);

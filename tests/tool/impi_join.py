@@ -242,6 +242,38 @@ def stop():
     w.close()
 
 
+def status_of(job):
+    r = subprocess.run([os.path.join(BUILD, "bin", "mpictl"), "status", str(job.p.pid)], capture_output=True, text=True,
+                       check=False, timeout=LIMIT)
+    return r.stdout + r.stderr
+
+
+def ways():
+    """Hosts that cannot be reached are relayed by the server, large messages too; mpictl status says which way it is."""
+    for told, words, mpi in (({}, "direct, on this machine", None), ({"IMPI_TLS": "off"}, "direct, on this machine", None),
+                             ({"IMPI_HOST_NAME": "127.0.0.1"}, "direct, with TLS", None),
+                             ({"IMPI_HOST_NAME": "192.0.2.1"}, "relayed by the server", None),
+                             ({"IMPI_HOST_NAME": "127.0.0.1:9"}, "relayed by the server", "mpich")):
+        with tempfile.TemporaryDirectory() as folder:
+            other = foreign(folder).get(mpi) if mpi else PROGRAM
+            if other is None:
+                continue
+            w = World(2, "-n", 1, PROGRAM, LONG, env=told)
+            w.join(w.token, "-n", 1, other, LONG, tool=IMPIRUN if mpi else MPIEXEC)
+            if w.run(2):
+                for k in (0, 1) if mpi is None else (0,):
+                    text = status_of(w.jobs[k])
+                    check(f"client {1 - k}, ranks {1 - k} to {1 - k}: {words}" in text, f"{told}: job {k}: {text}")
+            w.jobs[0].p.send_signal(signal.SIGTERM)
+            w.all_end("SIGTERM")
+            w.close()
+    w = World(2, "-n", 1, PROGRAM, 3, 64, env={"IMPI_HOST_NAME": "127.0.0.1:9"})  # 64 MiB through the server
+    w.join(w.token, "-n", 1, PROGRAM, 3, 64)
+    for j in w.jobs:
+        check(j.end() == 0, j.err)
+    w.close()
+
+
 def plain():
     """IMPI_TLS=off at the host: a world without TLS; impirun hosts one of its own."""
     w = World(2, "-n", 1, PROGRAM, env={"IMPI_TLS": "off"})
@@ -259,6 +291,6 @@ def plain():
     nothing_left(MARK)
 
 
-for function in (take_part, refuse, die, stop, plain):
+for function in (take_part, refuse, die, stop, plain, ways):
     function()
 sys.exit(status())

@@ -2,6 +2,7 @@
 // Reads what the ranks of a job wait for, and prints it.
 #include "tools/lib/job_status.h"
 
+#include "boot/gateway_wire.h"
 #include "boot/jobtab.h"
 #include "boot/wait_record_wire.h"
 
@@ -328,4 +329,39 @@ void pli_job_status_print(const struct pli_node *node, pli_job_status_over_fn is
     }
     end_same(&p);
     pli_deadlock_hints_print(node, is_over, arg, line);
+}
+
+static uint32_t client_of(const struct pli_gateway *g, uint32_t rank)
+{
+    uint32_t c = 0;
+    while (c + 1 < g->n_client && g->clients[c + 1].first <= rank) {
+        c++;
+    }
+    return c;
+}
+
+void pli_job_status_ways(const struct pli_node *node, line_fn line)
+{
+    static const char *const word[PLI_GATEWAY_N_WAY] = {
+        [PLI_GATEWAY_NONE] = "not connected yet",
+        [PLI_GATEWAY_LOCAL] = "direct, on this machine, no TLS needed",
+        [PLI_GATEWAY_PLAIN] = "direct, without TLS",
+        [PLI_GATEWAY_TLS] = "direct, with TLS",
+        [PLI_GATEWAY_RELAYED] = "relayed by the server",
+    };
+    const struct pli_gateway *g = pli_node_gateway(node);
+    uint32_t n_world = g != NULL ? node->header->n_joint : 0;
+    if (n_world == 0 || g->n_client < 2) {
+        return;
+    }
+    line("client %u of %u in an IMPI world of %u ranks; the way to the others:\n", g->client,
+         g->n_client, n_world);
+    for (uint32_t h = 0; h < g->n_host; h++) {
+        uint32_t first = g->host_first[h], client = client_of(g, first);
+        uint32_t end = h + 1 < g->n_host ? g->host_first[h + 1] : n_world;
+        uint8_t way = atomic_load_explicit(&g->way[h], memory_order_relaxed);
+        if (client != g->client && way < PLI_GATEWAY_N_WAY) {
+            line("  client %u, ranks %u to %u: %s\n", client, first, end - 1, word[way]);
+        }
+    }
 }

@@ -46,4 +46,8 @@ const char *pli_job_status_who(const struct pli_node *node, uint32_t row,
 void pli_job_status_print(const struct pli_node *node, pli_job_status_over_fn is_over, void *arg,
                           void (*line)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
 
+// Print which way goes to each other job of an IMPI world; nothing for a job that is in none.
+void pli_job_status_ways(const struct pli_node *node,
+                         void (*line)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
+
 #endif

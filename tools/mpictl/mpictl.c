@@ -298,6 +298,7 @@ static void show_head(long pid, struct pli_node *node)
         return;
     }
     pli_job_status_print(&part, pli_mpictl_is_over, &part, print);
+    pli_job_status_ways(&part, print);
     pli_node_unmap(&part);
 }
 
@@ -322,6 +323,7 @@ static int status(const char *which)
         show_head(pid, &node);
     } else {
         pli_job_status_print(&node, pli_mpictl_is_over, &node, print);
+        pli_job_status_ways(&node, print);
     }
     pli_node_unmap(&node);
     return 0;

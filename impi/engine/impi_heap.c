@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allocates the gateway's memory: first fit from the lowest address, so that the same pages are
 // used again and again.
-#include "impi/agent_native/native_agent_heap.h"
+#include "engine/impi_heap.h"
 
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -10,36 +10,36 @@
 enum { LINE = 64, PAGE = 4096, PERIOD_MS = 1000 };
 #define KEPT ((uint64_t)64 << 20) // free memory up to here stays in any case
 
-struct pli_native_agent_heap_piece {
-    struct pli_native_agent_heap_piece *prev, *next;
+struct pli_impi_heap_piece {
+    struct pli_impi_heap_piece *prev, *next;
     uint64_t at, size;
     bool is_free;
 };
 
-bool pli_native_agent_heap_init(struct pli_native_agent_heap *h, int fd, uint64_t begin,
+bool pli_impi_heap_init(struct pli_impi_heap *h, int fd, uint64_t begin,
                                 uint64_t size)
 {
-    struct pli_native_agent_heap_piece *p = calloc(1, sizeof *p);
+    struct pli_impi_heap_piece *p = calloc(1, sizeof *p);
     if (p != NULL) {
-        *p = (struct pli_native_agent_heap_piece){ .at = begin, .size = size, .is_free = true };
+        *p = (struct pli_impi_heap_piece){ .at = begin, .size = size, .is_free = true };
     }
-    *h = (struct pli_native_agent_heap){ .first = p, .fd = fd };
+    *h = (struct pli_impi_heap){ .first = p, .fd = fd };
     return p != NULL;
 }
 
-void pli_native_agent_heap_fini(struct pli_native_agent_heap *h)
+void pli_impi_heap_fini(struct pli_impi_heap *h)
 {
     while (h->first != NULL) {
-        struct pli_native_agent_heap_piece *next = h->first->next;
+        struct pli_impi_heap_piece *next = h->first->next;
         free(h->first);
         h->first = next;
     }
 }
 
-uint64_t pli_native_agent_heap_take(struct pli_native_agent_heap *h, uint64_t size)
+uint64_t pli_impi_heap_take(struct pli_impi_heap *h, uint64_t size)
 {
     uint64_t want = (size + LINE - 1) / LINE * LINE;
-    struct pli_native_agent_heap_piece *p = h->first;
+    struct pli_impi_heap_piece *p = h->first;
     while (p != NULL && (!p->is_free || p->size < want)) {
         p = p->next;
     }
@@ -47,12 +47,12 @@ uint64_t pli_native_agent_heap_take(struct pli_native_agent_heap *h, uint64_t si
         return 0;
     }
     if (p->size > want) {
-        struct pli_native_agent_heap_piece *rest = malloc(sizeof *rest);
+        struct pli_impi_heap_piece *rest = malloc(sizeof *rest);
         if (rest == NULL) {
             return 0;
         }
         *rest =
-            (struct pli_native_agent_heap_piece){ p, p->next, p->at + want, p->size - want, true };
+            (struct pli_impi_heap_piece){ p, p->next, p->at + want, p->size - want, true };
         if (p->next != NULL) {
             p->next->prev = rest;
         }
@@ -67,10 +67,10 @@ uint64_t pli_native_agent_heap_take(struct pli_native_agent_heap *h, uint64_t si
 }
 
 // Give free pages back to the system: nothing will be written to them soon.
-static void trim(const struct pli_native_agent_heap *h)
+static void trim(const struct pli_impi_heap *h)
 {
     uint64_t keep = h->first->at + KEPT;
-    for (const struct pli_native_agent_heap_piece *p = h->first; p != NULL; p = p->next) {
+    for (const struct pli_impi_heap_piece *p = h->first; p != NULL; p = p->next) {
         uint64_t from = p->at > keep ? p->at : keep, to = p->at + p->size;
         from = (from + PAGE - 1) / PAGE * PAGE;
         to = to / PAGE * PAGE;
@@ -83,9 +83,9 @@ static void trim(const struct pli_native_agent_heap *h)
 }
 
 // Make one of two free neighbours; the second one goes.
-static void join(struct pli_native_agent_heap_piece *a)
+static void join(struct pli_impi_heap_piece *a)
 {
-    struct pli_native_agent_heap_piece *b = a->next;
+    struct pli_impi_heap_piece *b = a->next;
     a->size += b->size;
     a->next = b->next;
     if (b->next != NULL) {
@@ -94,9 +94,9 @@ static void join(struct pli_native_agent_heap_piece *a)
     free(b);
 }
 
-void pli_native_agent_heap_give(struct pli_native_agent_heap *h, uint64_t offset)
+void pli_impi_heap_give(struct pli_impi_heap *h, uint64_t offset)
 {
-    struct pli_native_agent_heap_piece *p = h->first;
+    struct pli_impi_heap_piece *p = h->first;
     while (p != NULL && p->at != offset) {
         p = p->next;
     }
@@ -113,7 +113,7 @@ void pli_native_agent_heap_give(struct pli_native_agent_heap *h, uint64_t offset
     }
 }
 
-int pli_native_agent_heap_trim(struct pli_native_agent_heap *h, uint64_t now_ms)
+int pli_impi_heap_trim(struct pli_impi_heap *h, uint64_t now_ms)
 {
     if (h->held <= KEPT || h->used > h->held / 2) {
         return -1;
