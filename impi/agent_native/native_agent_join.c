@@ -78,6 +78,8 @@ static bool publish(struct pli_native_agent *a)
     g->tag_ub = job->tag_ub;
     g->has_long8 = (job->features & PLI_IMPI_HAS_LONG8) != 0;
     g->has_later = (job->features & PLI_IMPI_HAS_LATER) != 0;
+    g->has_windows = (job->features & PLI_IMPI_HAS_WINDOWS) != 0;
+    g->has_made = (job->features & PLI_IMPI_HAS_MADE) != 0;
     g->xsize = job->coll_xsize;
     g->maxlinear = job->coll_maxlinear;
     for (uint32_t i = 0; i < job->n_client; i++) {

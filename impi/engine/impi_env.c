@@ -6,6 +6,7 @@
 #include "wire/impi_cmd_wire.h"
 #include "wire/impi_label_wire.h"
 #include <errno.h>
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,8 +239,14 @@ enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log, bool may
         pli_impi_log(log, PLI_IMPI_LOG_ERROR, "no random numbers: %s", strerror(errno));
         return PLI_IMPI_ERR_SYS;
     }
-    info->features = PLI_IMPI_HAS_TOKEN | PLI_IMPI_HAS_LATER;
+    bool is_usual = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(long) == 8 &&
+                    sizeof(long double) == 16 && sizeof(wchar_t) == 4;
+    info->features = PLI_IMPI_HAS_TOKEN | PLI_IMPI_HAS_LATER | PLI_IMPI_HAS_MADE;
     info->features |= sizeof(long) == 8 ? PLI_IMPI_HAS_LONG8 : 0;
+    info->features |= !is_usual              ? 0
+                      : LDBL_MANT_DIG == 64  ? PLI_IMPI_HAS_WINDOWS_64
+                      : LDBL_MANT_DIG == 113 ? PLI_IMPI_HAS_WINDOWS_113
+                                             : 0;
     info->features |= may_tls ? PLI_IMPI_HAS_TLS : 0;
     return PLI_IMPI_OK;
 }

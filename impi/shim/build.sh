@@ -23,7 +23,7 @@ if grep -q ompi_communicator_t mpi.i; then # the Fortran library of Open MPI cal
     made="-include shim_native.h shim_native.c"
 fi
 # shellcheck disable=SC2086 # several words
-"$1" -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra ${CFLAGS-} -D_GNU_SOURCE -c -I "$impi" -I "$impi"/.. -I . \
+"$1" -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra ${CFLAGS-} -D_GNU_SOURCE -c -I "$impi" -I "$impi"/.. -I "$impi"/../src -I . \
     $made "$impi"/shim/shim*.c shim_rest.c "$impi"/agent/agent_link.c "$impi"/agent/agent_memory.c "$impi"/coll/*.c "$impi"/wire/*.c \
     "$impi"/engine/impi_heap.c "$impi"/engine/impi_idmap.c "$impi"/engine/impi_log.c "$impi"/engine/impi_pace.c "$impi"/engine/impi_sock.c
 if [ -n "$made" ]; then

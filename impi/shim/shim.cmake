@@ -3,7 +3,8 @@
 set(PLI_IMPI_OTHERS mpich openmpi)
 set(PLI_IMPI_SHIM_DIR ${CMAKE_BINARY_DIR}/lib)
 file(MAKE_DIRECTORY ${PLI_IMPI_SHIM_DIR})
-file(GLOB shim_dep CONFIGURE_DEPENDS shim/*.[ch] shim/*.def shim/*.awk agent/*.[ch] coll/*.[ch] wire/*.[ch] engine/*.[ch])
+file(GLOB shim_dep CONFIGURE_DEPENDS shim/*.[ch] shim/*.def shim/*.awk agent/*.[ch] coll/*.[ch] wire/*.[ch] engine/*.[ch]
+    ../src/onesided/region_wire.h ../src/rma/win_wire.h)
 foreach(mpi ${PLI_IMPI_OTHERS})
     find_program(PLI_IMPI_MPICC_${mpi} mpicc.${mpi})
     if(PLI_IMPI_MPICC_${mpi})
@@ -20,6 +21,8 @@ foreach(mpi ${PLI_IMPI_OTHERS})
     endif()
 endforeach()
 install(FILES shim/impi.h DESTINATION include)
+install(FILES ../src/onesided/region_wire.h DESTINATION share/pliant/src/onesided)
+install(FILES ../src/rma/win_wire.h DESTINATION share/pliant/src/rma)
 foreach(room shim agent coll wire engine)
     install(DIRECTORY ${room} DESTINATION share/pliant/impi USE_SOURCE_PERMISSIONS
         FILES_MATCHING PATTERN "*.[ch]" PATTERN "*.def" PATTERN "*.awk" PATTERN "build.sh")

@@ -158,12 +158,23 @@ int pli_shim_p2p_make_recv(struct shim_span *s, void *buf, int count, MPI_Dataty
                            int tag, struct shim_req **out);      // not started
 int pli_shim_p2p_finish(struct shim_req *r, MPI_Status *status); // wait for it and end it
 
+// shim_win.c
+void pli_shim_win_progress(void);                         // of all windows that span clients
+const void *pli_shim_win_attribute(MPI_Win win, int key); // where it is; NULL: a native one
+
 // shim_free.c: while one of these is under way no datatype and operation is freed
 void pli_shim_free_begin(void);
 void pli_shim_free_end(void);
 
 // shim_setup.c: a number for a communicator that this process makes up
 uint64_t pli_shim_setup_number(void);
+// What this process says in an agreement on a number: the largest of all is taken. Numbers that are
+// made are taken as they are, and threads may agree on several at once; for those that are counted
+// up it is the largest in use.
+uint64_t pli_shim_setup_proposal(void);
+bool pli_shim_setup_is_made(uint64_t cid);
+uint64_t
+pli_shim_setup_local(uint64_t cid); // for the group of an inter-communicator of this number
 void pli_shim_setup_settle(const struct shim_span *s); // wait until no MPI_Comm_idup is under way
 
 // shim_comm.c

@@ -125,7 +125,7 @@ static int local_of(const uint32_t *world, int n, int me, int tag, uint64_t cid,
 
 // Both groups are known, and the first of TAKEN ids.
 static int build(const uint32_t *mine, int n_mine, const uint32_t *theirs, int n_theirs,
-                 uint64_t cid, int tag, MPI_Comm *out)
+                 uint64_t cid, MPI_Comm *out)
 {
     struct shim_span *made;
     struct shim_inter *i = calloc(1, sizeof *i);
@@ -138,7 +138,9 @@ static int build(const uint32_t *mine, int n_mine, const uint32_t *theirs, int n
     }
     memcpy(copy, mine, (size_t)n_mine * sizeof *copy);
     *i = (struct shim_inter){ .local = MPI_COMM_NULL, .world = copy, .n = n_mine };
-    int rc = local_of(mine, n_mine, me, tag, cid + 2, &i->local);
+    // the native library tells apart those that threads make at once by the tag
+    int tag = (int)((cid * 0x9e3779b97f4a7c15u >> 33) % (uint64_t)pli_shim.native_tag_ub);
+    int rc = local_of(mine, n_mine, me, tag, pli_shim_setup_local(cid), &i->local);
     if (rc == MPI_SUCCESS) {
         rc = native_of(mine, n_mine, theirs, n_theirs, tag, out);
     }
@@ -153,7 +155,7 @@ static int build(const uint32_t *mine, int n_mine, const uint32_t *theirs, int n
 static int max_of(MPI_Comm comm, uint64_t *max)
 {
     struct shim_span *s = pli_shim_span_find(comm);
-    uint64_t mine = pli_shim.max_cid;
+    uint64_t mine = pli_shim_setup_proposal();
     *max = mine;
     return s != NULL ? pli_shim_plan_max(s, max)
                      : PLI_SHIM_OUTSIDE(PMPI_Allreduce(&mine, max, 1, MPI_UINT64_T, MPI_MAX, comm));
@@ -249,7 +251,7 @@ static int create(MPI_Comm local, int leader, MPI_Comm peer, int other, int tag,
         uint64_t their_max = pli_impi_byte_get64(in);
         rc = pli_shim_plan_take(their_max > max ? their_max : max, TAKEN, &cid);
     }
-    rc = rc == MPI_SUCCESS ? build(mine.world, mine.n, theirs, n_theirs, cid, tag, out) : rc;
+    rc = rc == MPI_SUCCESS ? build(mine.world, mine.n, theirs, n_theirs, cid, out) : rc;
     free(mine.world);
     free(theirs);
     free(offer);
@@ -324,9 +326,8 @@ int pli_shim_inter_dup(struct shim_span *s, MPI_Comm *out)
     uint32_t none;
     int rc = agree(s, PLI_IMPI_TAG_DUP, 0, &none, &max);
     rc = rc == MPI_SUCCESS ? pli_shim_plan_take(max, TAKEN, &cid) : rc;
-    return rc == MPI_SUCCESS
-               ? build(s->inter->world, s->inter->n, s->world, s->size, cid, PLI_IMPI_TAG_DUP, out)
-               : rc;
+    return rc == MPI_SUCCESS ? build(s->inter->world, s->inter->n, s->world, s->size, cid, out)
+                             : rc;
 }
 
 int pli_shim_inter_rank_of(const struct shim_span *s, uint32_t world)
@@ -341,11 +342,11 @@ int pli_shim_inter_rank_of(const struct shim_span *s, uint32_t world)
 
 // The communicator of parts of both groups, unless one is empty or this process is in none.
 static int build_some(const uint32_t *mine, int n_mine, const uint32_t *theirs, int n_theirs,
-                      uint64_t cid, int tag, MPI_Comm *out)
+                      uint64_t cid, MPI_Comm *out)
 {
     *out = MPI_COMM_NULL;
     return n_theirs > 0 && pli_shim_comm_place(mine, n_mine) >= 0
-               ? build(mine, n_mine, theirs, n_theirs, cid, tag, out)
+               ? build(mine, n_mine, theirs, n_theirs, cid, out)
                : MPI_SUCCESS;
 }
 
@@ -372,7 +373,7 @@ int pli_shim_inter_of_group(struct shim_span *s, const uint32_t *world, int n, M
         rc = exchange(s, tag, said, 4 * n, heard, 4 * (int)n_theirs);
     }
     rc = rc == MPI_SUCCESS ? get_members(heard, theirs, (int)n_theirs) : rc;
-    rc = rc == MPI_SUCCESS ? build_some(world, n, theirs, (int)n_theirs, cid, tag, out) : rc;
+    rc = rc == MPI_SUCCESS ? build_some(world, n, theirs, (int)n_theirs, cid, out) : rc;
     free(said);
     free(theirs);
     return rc;
@@ -396,7 +397,7 @@ int pli_shim_inter_split(struct shim_span *s, int colour, int key, MPI_Comm *out
     rc = rc == MPI_SUCCESS ? pli_shim_split_pick(votes, i->world, n, colour, world, &n_in) : rc;
     rc = rc == MPI_SUCCESS ? pli_shim_split_pick(heard, s->world, s->size, colour, theirs, &n_out)
                            : rc;
-    rc = rc == MPI_SUCCESS ? build_some(world, n_in, theirs, n_out, cid, tag, out) : rc;
+    rc = rc == MPI_SUCCESS ? build_some(world, n_in, theirs, n_out, cid, out) : rc;
     free(votes);
     free(world);
     return rc;

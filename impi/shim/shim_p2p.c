@@ -2,7 +2,9 @@
 // Point-to-point on communicators that span clients. To and from processes of this client the
 // native library does it, on the native communicator behind the handle.
 #include "shim/shim.h"
+#include "shim/shim_layout.h"
 #include "shim/shim_req.h"
+#include "shim/shim_task.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -364,31 +366,39 @@ PLI_SHIM_API int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype s
     return rc != MPI_SUCCESS ? rc : send_rc;
 }
 
+// The same data elsewhere; mem: to be freed.
+static int copy_buffer(const void *buf, MPI_Count count, MPI_Datatype type, void **out, void **mem)
+{
+    const struct shim_layout *l;
+    int rc = count < 0 ? MPI_ERR_COUNT : pli_shim_layout_find(type, &l);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    size_t len = l->size * (size_t)count;
+    unsigned char *packed = malloc(len + 1);
+    *mem = packed != NULL ? pli_shim_type_buffer(count, type, out) : NULL;
+    if (*mem != NULL) {
+        pli_shim_layout_gather(l, buf, count, packed);
+        pli_shim_layout_scatter(l, packed, len, *out);
+    }
+    free(packed);
+    return *mem != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
 PLI_SHIM_API int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest,
                                       int sendtag, int source, int recvtag, MPI_Comm comm,
                                       MPI_Status *status)
 {
     PLI_SHIM_ENTER;
     void *copy, *mem;
-    int size = 0, at = 0;
     if (!pli_shim.is_on || pli_shim_span_find(comm) == NULL) {
         return PLI_SHIM_OUTSIDE(
             PMPI_Sendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm, status));
     }
-    int rc = PMPI_Pack_size(count, type, MPI_COMM_SELF, &size);
-    mem = rc == MPI_SUCCESS ? pli_shim_type_buffer(count, type, &copy) : NULL;
-    char *packed = mem != NULL ? malloc((size_t)size + 1) : NULL;
-    if (packed == NULL) {
-        free(mem);
-        return pli_shim_end(comm, rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM);
+    int rc = copy_buffer(buf, count, type, &copy, &mem);
+    if (rc != MPI_SUCCESS) {
+        return pli_shim_end(comm, rc);
     }
-    rc = PMPI_Pack(buf, count, type, packed, size, &at, MPI_COMM_SELF);
-    size = at;
-    at = 0;
-    if (rc == MPI_SUCCESS) {
-        rc = PMPI_Unpack(packed, size, &at, copy, count, type, MPI_COMM_SELF);
-    }
-    free(packed);
     if (rc == MPI_SUCCESS) {
         rc = MPI_Sendrecv(copy, count, type, dest, sendtag, buf, count, type, source, recvtag, comm,
                           status);
@@ -396,3 +406,112 @@ PLI_SHIM_API int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, i
     free(mem);
     return rc;
 }
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+struct sendrecv {
+    struct shim_req *req;
+    void *out, *in, *mem; // mem: freed at the end
+    MPI_Count n_out, n_in;
+    MPI_Datatype out_type, in_type;
+    int dest, out_tag, source, in_tag;
+};
+
+// Runs as an operation of its own: both are begun in the call, and it ends when both have.
+static int run_sendrecv(struct shim_span *s, void *arg)
+{
+    struct sendrecv *a = arg;
+    struct shim_req *in = NULL, *out = NULL;
+    MPI_Request native = MPI_REQUEST_NULL;
+    int rc = MPI_SUCCESS, sent = MPI_SUCCESS;
+    if (a->source != MPI_PROC_NULL) {
+        rc = start_recv(s, a->in, a->n_in, a->in_type, a->source, a->in_tag, &in);
+    }
+    if (rc == MPI_SUCCESS && is_ours(s, a->dest)) {
+        sent =
+            start_send(s, a->out, a->n_out, a->out_type, a->dest, a->out_tag, SHIM_STANDARD, &out);
+    } else if (rc == MPI_SUCCESS && a->dest != MPI_PROC_NULL) {
+        sent = PMPI_Isend(a->out, (int)a->n_out, a->out_type, s->native[a->dest], a->out_tag,
+                          s->handle, &native);
+    }
+    if (in != NULL) {
+        rc = pli_shim_p2p_finish(in, &a->req->status);
+    } else {
+        a->req->status.MPI_SOURCE = MPI_PROC_NULL;
+    }
+    if (out != NULL) {
+        sent = pli_shim_p2p_finish(out, MPI_STATUS_IGNORE);
+    } else if (sent == MPI_SUCCESS && native != MPI_REQUEST_NULL) {
+        sent = pli_shim_req_wait_native(&native, MPI_STATUS_IGNORE);
+    }
+    free(a->mem);
+    return rc != MPI_SUCCESS ? rc : sent;
+}
+
+static int isendrecv(struct shim_span *s, const struct sendrecv *given, MPI_Request *request)
+{
+    struct sendrecv *a = malloc(sizeof *a);
+    struct shim_req *r = a == NULL ? NULL : pli_shim_req_create(SHIM_COLL, s);
+    if (r == NULL) {
+        free(a);
+        return MPI_ERR_NO_MEM;
+    }
+    *a = *given;
+    a->req = r;
+    r->run = run_sendrecv;
+    r->arg = a;
+    r->is_done = true;
+    pli_shim_free_begin();
+    int rc = pli_shim_task_start(r);
+    if (rc == MPI_SUCCESS) {
+        return pli_shim_req_show(r, request);
+    }
+    pli_shim_req_destroy(r);
+    return rc;
+}
+
+PLI_SHIM_API int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+                               int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                               int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    PLI_SHIM_ENTER;
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL) {
+        return PMPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                              recvtype, source, recvtag, comm, request);
+    }
+    struct sendrecv a = { .out = (void *)(uintptr_t)sendbuf,
+                          .in = recvbuf,
+                          .n_out = sendcount,
+                          .n_in = recvcount,
+                          .out_type = sendtype,
+                          .in_type = recvtype,
+                          .dest = dest,
+                          .out_tag = sendtag,
+                          .source = source,
+                          .in_tag = recvtag };
+    return pli_shim_end(comm, isendrecv(s, &a, request));
+}
+
+PLI_SHIM_API int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype type, int dest,
+                                       int sendtag, int source, int recvtag, MPI_Comm comm,
+                                       MPI_Request *request)
+{
+    PLI_SHIM_ENTER;
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL) {
+        return PMPI_Isendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm,
+                                      request);
+    }
+    struct sendrecv a = { .in = buf,
+                          .n_out = count,
+                          .n_in = count,
+                          .out_type = type,
+                          .in_type = type,
+                          .dest = dest,
+                          .out_tag = sendtag,
+                          .source = source,
+                          .in_tag = recvtag };
+    int rc = copy_buffer(buf, count, type, &a.out, &a.mem);
+    return pli_shim_end(comm, rc == MPI_SUCCESS ? isendrecv(s, &a, request) : rc);
+}
+#endif

@@ -460,7 +460,7 @@ int pli_shim_plan_max(struct shim_span *s, uint64_t *max)
 
 int pli_shim_plan_cid(struct shim_span *s, unsigned n, uint64_t *cid_out)
 {
-    uint64_t max = pli_shim.max_cid;
+    uint64_t max = pli_shim_setup_proposal();
     pli_shim_setup_settle(s);
     int rc = pli_shim_plan_max(s, &max);
     return rc == MPI_SUCCESS ? pli_shim_plan_take(max, n, cid_out) : rc;
@@ -468,6 +468,10 @@ int pli_shim_plan_cid(struct shim_span *s, unsigned n, uint64_t *cid_out)
 
 int pli_shim_plan_take(uint64_t max, unsigned n, uint64_t *cid_out)
 {
+    if (pli_shim_setup_is_made(max)) {
+        *cid_out = max;
+        return MPI_SUCCESS;
+    }
     if (pli_impi_coll_take_cid(&max, n, cid_out) != PLI_IMPI_OK) {
         return pli_shim_fail(MPI_ERR_OTHER, "there are no more context ids");
     }

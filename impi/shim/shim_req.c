@@ -141,6 +141,7 @@ void pli_shim_req_progress(struct shim_pace *pace)
         pace->n_idle = 0;
     }
     pli_shim_msg_match_local();
+    pli_shim_win_progress();
     pli_shim_task_progress();
 }
 

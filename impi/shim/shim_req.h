@@ -14,7 +14,8 @@ struct shim_req {
     bool is_persistent, is_active, is_done, is_free; // is_free: the program has freed it
     struct shim_span *span;
     void *buf;
-    int count, peer, tag; // peer: rank or MPI_ANY_SOURCE
+    MPI_Count count;
+    int peer, tag; // peer: rank or MPI_ANY_SOURCE
     MPI_Datatype type;
     bool has_type; // type is held
     uint64_t cid;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #define MADE_HERE ((uint64_t)3 << 61)
+#define LOCAL_GROUP ((uint64_t)1 << 37) // no count gets there
 #define COUNTED_UP ((uint64_t)1 << 62)
 
 enum { MAKER_BIT = 38, MAKER_MAX = 0xffffff, SETUP = 3, NUMBERS = 16 };
@@ -22,6 +23,22 @@ uint64_t pli_shim_setup_number(void)
     static uint64_t n;
     uint64_t maker = (pli_shim.first + (uint32_t)pli_shim.me) & MAKER_MAX;
     return MADE_HERE | maker << MAKER_BIT | ++n * 4;
+}
+
+uint64_t pli_shim_setup_proposal(void)
+{
+    return (pli_shim.job->features & PLI_IMPI_HAS_MADE) != 0 ? pli_shim_setup_number()
+                                                             : pli_shim.max_cid;
+}
+
+bool pli_shim_setup_is_made(uint64_t cid)
+{
+    return (cid & MADE_HERE) == MADE_HERE;
+}
+
+uint64_t pli_shim_setup_local(uint64_t cid)
+{
+    return pli_shim_setup_is_made(cid) ? cid ^ LOCAL_GROUP : cid + 2;
 }
 
 static uint64_t setup_cid(const struct shim_span *s)

@@ -38,7 +38,14 @@ enum pli_impi_feature { // of X_PLIANT
     // 4 was HAS_LATER with other tags
     PLI_IMPI_HAS_LATER = 8, // nonblocking and neighborhood collectives, groups without the parent
     PLI_IMPI_HAS_TLS = 16,  // hosts connect by TLS, with the tokens of all clients as the secret
+    // Windows. Data in memory is little-endian with 8-byte longs, and a long double has 64 digits
+    // (as on x86-64), or 113 (as on aarch64).
+    PLI_IMPI_HAS_WINDOWS_64 = 32,
+    PLI_IMPI_HAS_WINDOWS_113 = 64,
+    PLI_IMPI_HAS_MADE = 128, // numbers of communicators are made by one process, never counted up
 };
+
+#define PLI_IMPI_HAS_WINDOWS (PLI_IMPI_HAS_WINDOWS_64 | PLI_IMPI_HAS_WINDOWS_113) // one of them
 
 enum {
     PLI_IMPI_N_STANDARD = 14, // rows of the table that are of IMPI 0.0: all but NO_LABEL

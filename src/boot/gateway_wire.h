@@ -32,8 +32,10 @@ struct pli_gateway {
     uint32_t n_client, n_host;
     uint32_t datalen; // bytes of data in one packet
     int32_t tag_ub, xsize, maxlinear;
-    uint16_t has_long8;       // a long has 8 bytes between clients, and not the 4 of external32
-    uint16_t has_later;       // all clients have what goes between jobs of Pliant MPI only
+    uint8_t has_long8;   // a long has 8 bytes between clients, and not the 4 of external32
+    uint8_t has_made;    // one process makes the number of a communicator: no number is counted up
+    uint8_t has_later;   // all clients have what goes between jobs of Pliant MPI only
+    uint8_t has_windows; // and windows
     uint64_t heap, heap_size; // offset of the memory for messages; sparse
     struct pli_gateway_client clients[PLI_GATEWAY_N_CLIENT];
     uint32_t host_first[PLI_GATEWAY_N_HOST]; // first rank of every host

@@ -6,24 +6,39 @@
 #include "impi/coll/impi_coll.h"
 #include "comm/comm_make.h"
 #include "msg/msg_wire.h"
+#include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/group_build.h"
+#include "obj/impi_span.h"
 #include "obj/op.h"
 
 #include <stdlib.h>
+
+#define MADE ((uint64_t)3 << 61)        // bits of numbers that a process makes
+#define LOCAL_GROUP ((uint64_t)1 << 37) // no count gets there
+
+static bool is_made(uint64_t cid)
+{
+    return (cid & MADE) == MADE;
+}
 
 static _Atomic uint64_t largest = 1; // MPI_COMM_WORLD has 0 and 1
 
 enum pli_err pli_impi_cid_max(struct pli_comm *comm, uint64_t *max_out)
 {
-    uint64_t mine = largest;
+    // the largest of numbers that are each used once is one that is used once
+    uint64_t mine = pli_impi_span_has_made() ? pli_process_context() : largest;
     struct pli_op *op = pli_handle_get(MPI_MAX, PLI_KIND_OP);
     return pli_coll_allreduce(&mine, max_out, 1, pli_datatype_basic(MPI_UINT64_T), op, comm);
 }
 
 enum pli_err pli_impi_cid_take(uint64_t max, unsigned n, uint64_t *cid_out)
 {
+    if (is_made(max)) {
+        *cid_out = max;
+        return PLI_OK;
+    }
     max |= 1; // pairs begin with an even number
     if (pli_impi_coll_take_cid(&max, n, cid_out) != PLI_IMPI_OK || *cid_out >> 58 != 0) {
         return pli_fail(PLI_ERR_OTHER, "IMPI has no numbers for communicators any more");
@@ -34,7 +49,12 @@ enum pli_err pli_impi_cid_take(uint64_t max, unsigned n, uint64_t *cid_out)
 
 uint64_t pli_impi_cid_context(uint64_t cid)
 {
-    return PLI_MSG_SPAN | cid << 2;
+    return is_made(cid) ? cid : PLI_MSG_SPAN | cid << 2;
+}
+
+uint64_t pli_impi_cid_local(uint64_t cid)
+{
+    return is_made(cid) ? cid ^ LOCAL_GROUP : cid + 2;
 }
 
 enum pli_err pli_impi_cid_agree(struct pli_comm *parent, uint64_t *context_out)

@@ -10,8 +10,9 @@
 
 struct pli_comm;
 
-// All members of a spanning intracommunicator agree on a context that none of them uses: one more
-// than the largest of all. Context: no lock held; waits; one thread at a time per process, since
+// All members of a spanning intracommunicator agree on a context that none of them uses: the largest
+// of those that each proposes. Where a client of another implementation takes part it is one more
+// than the largest in use. Context: no lock held; waits; there one thread at a time per process, since
 // IMPI's way of counting knows no threads.
 enum pli_err pli_impi_cid_agree(struct pli_comm *parent, uint64_t *context_out);
 
@@ -20,6 +21,8 @@ enum pli_err pli_impi_cid_agree(struct pli_comm *parent, uint64_t *context_out);
 enum pli_err pli_impi_cid_max(struct pli_comm *comm, uint64_t *max_out);
 enum pli_err pli_impi_cid_take(uint64_t max, unsigned n, uint64_t *cid_out);
 uint64_t pli_impi_cid_context(uint64_t cid);
+// The number of the local groups of an intercommunicator that has this one.
+uint64_t pli_impi_cid_local(uint64_t cid);
 
 // MPI_Comm_split with the messages that IMPI defines: colors and keys as integers, then a context.
 enum pli_err pli_impi_cid_split(struct pli_comm *comm, int color, int key, struct pli_comm **out);

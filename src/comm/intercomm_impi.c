@@ -136,7 +136,7 @@ static enum pli_err build(struct pli_comm *local, uint64_t max, const struct hea
     err = pli_intercomm_check_disjoint(local->group, remote);
     if (err == PLI_OK) {
         err = pli_comm_make_inter(local, local->group, remote, pli_impi_cid_context(cid),
-                                  pli_impi_cid_context(cid + 2), out);
+                                  pli_impi_cid_context(pli_impi_cid_local(cid)), out);
     }
     pli_group_release(remote);
     return err;
@@ -224,7 +224,7 @@ enum pli_err pli_intercomm_impi_dup(struct pli_comm *inter, uint64_t contexts_ou
     uint32_t none = 0;
     enum pli_err err = agree(inter, PLI_IMPI_TAG_DUP, &none, PLI_INTERCOMM_N_CID, &cid);
     contexts_out[0] = pli_impi_cid_context(cid);
-    contexts_out[1] = pli_impi_cid_context(cid + 2);
+    contexts_out[1] = pli_impi_cid_context(pli_impi_cid_local(cid));
     return err;
 }
 
@@ -247,7 +247,7 @@ static enum pli_err make(struct pli_comm *inter, struct pli_group *group, struct
     bool is_member = pli_comm_make_is_member(inter, group);
     return remote->size > 0 && is_member
                ? pli_comm_make_inter(inter, group, remote, pli_impi_cid_context(cid),
-                                     pli_impi_cid_context(cid + 2), out)
+                                     pli_impi_cid_context(pli_impi_cid_local(cid)), out)
                : PLI_OK;
 }
 

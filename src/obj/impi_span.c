@@ -164,3 +164,20 @@ enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *
         "blocking form, or split off a communicator of one client (IMPI_CLIENT_COLOR)",
         what, pli_comm_say(c));
 }
+
+enum pli_err pli_impi_span_check_windows(const struct pli_comm *c)
+{
+    if (pli_boot.gateway->has_windows != 0) {
+        return PLI_OK;
+    }
+    return pli_fail(PLI_ERR_UNSUPPORTED,
+                    "%s cannot have windows: a client of the IMPI job is neither of Pliant MPI nor "
+                    "of libimpi, or its machine has another form of data; split off a communicator "
+                    "of one client (IMPI_CLIENT_COLOR)",
+                    pli_comm_say(c));
+}
+
+bool pli_impi_span_has_made(void)
+{
+    return pli_boot.gateway != NULL && pli_boot.gateway->has_made != 0;
+}

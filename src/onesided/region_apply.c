@@ -6,11 +6,25 @@
 #include "base/cpu.h"
 #include "boot/boot.h"
 #include "msg/lane.h"
+#include "obj/datatype_number.h"
+#include "obj/op.h"
 #include "obj/op_kernel.h"
 #include "onesided/region_layout.h"
 
 #include <sched.h>
 #include <string.h>
+
+// What members of other MPIs call them.
+_Static_assert(PLI_ELEM_I8 == (int)PLI_NUM_I8 && PLI_ELEM_U64 == (int)PLI_NUM_U64 &&
+                   PLI_ELEM_F32 == (int)PLI_NUM_F32 && PLI_ELEM_LD == (int)PLI_NUM_LD &&
+                   PLI_ELEM_CF32 == (int)PLI_NUM_CF32 && PLI_ELEM_CLD == (int)PLI_NUM_CLD,
+               "numbers in messages");
+_Static_assert(PLI_COMBINE_SUM == (int)PLI_OP_SUM && PLI_COMBINE_MAX == (int)PLI_OP_MAX &&
+                   PLI_COMBINE_BXOR == (int)PLI_OP_BXOR && PLI_COMBINE_LXOR == (int)PLI_OP_LXOR &&
+                   PLI_COMBINE_MAXLOC == (int)PLI_OP_MAXLOC &&
+                   PLI_COMBINE_REPLACE == (int)PLI_OP_REPLACE &&
+                   PLI_COMBINE_NO_OP == (int)PLI_OP_NO_OP,
+               "operations in messages");
 
 enum { LOOKS = 1000, ELEM_MAX = 64 };
 

@@ -5,6 +5,7 @@
 #include "onesided/region_datatype.h"
 
 #include "msg/p2p.h"
+#include "obj/comm.h"
 #include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "onesided/region_layout.h"
@@ -81,12 +82,16 @@ static enum pli_err put_large(struct pli_region *r, const struct pli_region_plac
     struct pli_region_block b = run_of(to, bytes);
     pli_region_msg_blocks(m, &b, 1);
     m->msg.bytes = bytes;
-    m->msg.tag = PLI_REGION_TAG_DATA + pli_region_msg_tag(r);
+    m->msg.tag = r->data_tag + pli_region_msg_tag(r);
     uint32_t tag = m->msg.tag;
     enum pli_err err = pli_region_msg_send(m, to->member, sizeof b);
     if (err == PLI_OK) {
         pli_region_msg_add(op, data);
-        err = pli_region_msg_send_data(data, to->member, tag, from->buf, from->count, from->type);
+        err = r->comm->is_span ? pli_region_msg_send_data(data, to->member, tag,
+                                                          (char *)from->buf + from->type->true_lb,
+                                                          (MPI_Count)bytes, pli_region_msg_byte())
+                               : pli_region_msg_send_data(data, to->member, tag, from->buf,
+                                                          from->count, from->type);
     } else {
         free(data);
     }
@@ -122,11 +127,13 @@ enum pli_err pli_region_datatype_put_msg(struct pli_region *r, const struct pli_
 {
     struct pli_cursor data;
     enum pli_err err = PLI_OK;
-    if (bytes >= PLI_REGION_LARGE && is_run(to)) {
+    // Between MPI jobs elements are converted on their way, and bytes are not.
+    bool is_large = bytes >= PLI_REGION_LARGE && is_run(to);
+    if (is_large && (!r->comm->is_span || pli_datatype_is_run(from->type, from->count))) {
         return put_large(r, to, bytes, from, out);
     }
     pli_cursor_init(&data, from->buf, from->count, from->type);
-    if (is_run(to)) {
+    if (is_run(to) && !is_large) {
         struct pli_region_block b = run_of(to, bytes);
         err = bytes > 0 ? put_piece(r, to->member, &b, 1, bytes, &data) : PLI_OK;
         return err == PLI_OK ? pli_region_datatype_nothing(r, out) : err;
@@ -210,7 +217,7 @@ enum pli_err pli_region_datatype_get(struct pli_region *r, const struct pli_regi
     if (bytes > PLI_REGION_COPY) {
         atomic_store_explicit(&r->members[from->member].is_reading, true, memory_order_relaxed);
     }
-    if (is_run(from) && bytes == room) {
+    if (is_run(from) && bytes == room && !r->comm->is_span) {
         struct pli_region_block b = run_of(from, bytes);
         keep(op, to->type);
         return pli_region_msg_end(

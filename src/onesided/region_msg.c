@@ -222,7 +222,7 @@ enum pli_err pli_region_msg_await(struct pli_region *r, int from, uint32_t tag,
 uint32_t pli_region_msg_tag(struct pli_region *r)
 {
     uint32_t n = atomic_fetch_add_explicit(&r->next_tag, 1, memory_order_relaxed);
-    return n % (PLI_REGION_TAG_DATA - PLI_REGION_TAG_FIRST) + PLI_REGION_TAG_FIRST;
+    return n % (r->data_tag - PLI_REGION_TAG_FIRST) + PLI_REGION_TAG_FIRST;
 }
 
 struct pli_region_access *pli_region_msg_begin(struct pli_region *r, int member, bool want_request)

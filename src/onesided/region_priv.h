@@ -30,6 +30,7 @@ struct pli_region {
     struct pli_region_member *members;
     _Atomic uint32_t n_out; // messages and accesses that are under way
     _Atomic uint32_t next_tag;
+    uint32_t data_tag; // PLI_REGION_TAG_DATA, or less where there are not so many tags
     _Atomic uint32_t n_order;
     struct pli_region_server *server;
     // By UCX.

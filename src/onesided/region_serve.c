@@ -23,6 +23,8 @@ enum {
           PLI_REGION_ROOM
 };
 
+_Static_assert(PLI_REGION_REFUSED == (int)PLI_ERR_RMA_RANGE, "libimpi answers so");
+
 struct pli_region_server {
     struct pli_region *region;
     struct pli_request_child recv;

@@ -34,6 +34,41 @@ struct pli_region_elem {
 };
 _Static_assert(sizeof(struct pli_region_elem) == 8, "seen by other processes");
 
+// The numbers in elem, and in op of PLI_REGION_MSG_APPLY; libimpi has no other names for them.
+enum pli_elem_number {
+    PLI_ELEM_I8 = 1,
+    PLI_ELEM_U8,
+    PLI_ELEM_I16,
+    PLI_ELEM_U16,
+    PLI_ELEM_I32,
+    PLI_ELEM_U32,
+    PLI_ELEM_I64,
+    PLI_ELEM_U64,
+    PLI_ELEM_F32 = 12,
+    PLI_ELEM_F64,
+    PLI_ELEM_LD,
+    PLI_ELEM_CF32 = 17,
+    PLI_ELEM_CF64,
+    PLI_ELEM_CLD
+};
+
+enum pli_combine {
+    PLI_COMBINE_SUM = 1,
+    PLI_COMBINE_PROD,
+    PLI_COMBINE_MIN,
+    PLI_COMBINE_MAX,
+    PLI_COMBINE_BAND,
+    PLI_COMBINE_BOR,
+    PLI_COMBINE_BXOR,
+    PLI_COMBINE_LAND,
+    PLI_COMBINE_LOR,
+    PLI_COMBINE_LXOR,
+    PLI_COMBINE_MINLOC,
+    PLI_COMBINE_MAXLOC,
+    PLI_COMBINE_REPLACE,
+    PLI_COMBINE_NO_OP
+};
+
 // n runs of len bytes, step apart. Of a pair with a hole: n pairs. Places count from the start of
 // the owner's memory, or are addresses.
 struct pli_region_block {
@@ -49,6 +84,7 @@ enum {
     PLI_REGION_ROOM = 65536,  // bytes of data in one message
     PLI_REGION_COPY = 4096,   // a get up to this is copied before the owner does anything else
     PLI_REGION_LARGE = 32768, // a put of one run from here on is a message of its own
+    PLI_REGION_REFUSED = -54, // an access before was outside of the memory: PLI_ERR_RMA_RANGE
 };
 
 struct pli_region_msg {
@@ -76,7 +112,7 @@ enum {
     PLI_REGION_TAG_ASK = 0,
     PLI_REGION_TAG_CLIENT = 1,       // up to 15: empty messages of the client
     PLI_REGION_TAG_FIRST = 16,       // of answers
-    PLI_REGION_TAG_DATA = 0x40000000 // added to the tags of data
+    PLI_REGION_TAG_DATA = 0x40000000 // added to the tags of data; half of the tags between MPI jobs
 };
 
 // Beside the memory of each member, seen by all members that load and store there.

@@ -6,6 +6,7 @@
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "obj/group.h"
+#include "obj/impi_span.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -79,7 +80,7 @@ enum pli_err pli_win_check_comm(const struct pli_comm *comm)
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator, but windows need an "
                                       "intracommunicator");
     }
-    return comm->is_span ? pli_comm_refuse_span(comm, "windows") : PLI_OK;
+    return comm->is_span ? pli_impi_span_check_windows(comm) : PLI_OK;
 }
 
 enum pli_err pli_win_check_rank(const struct pli_win *w, int rank)

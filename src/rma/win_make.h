@@ -4,6 +4,7 @@
 #define PLI_RMA_WIN_MAKE_H
 
 #include "base/err.h"
+#include "rma/win_wire.h"
 
 #include <mpi.h>
 #include <stdint.h>
@@ -17,17 +18,6 @@ struct pli_win;
 // failed.
 enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_info *info,
                           enum pli_err why);
-
-// What a member tells the others of its memory. Numbers in the host's order: members have the same.
-struct pli_win_member {
-    uint64_t base, window; // addresses, for members of the same process
-    uint64_t size;
-    int64_t unit;
-    uint64_t memory, guard; // offsets, for members of the same host
-    uint64_t context;       // proposed by the first member
-    int32_t where, err;
-    uint64_t has_arena_guard; // the guard is in the arena, though the memory is not shared
-};
 
 // The steps of it. What this member tells, but for context and err.
 struct pli_win_member pli_win_make_tell(const struct pli_win *w);

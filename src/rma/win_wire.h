@@ -26,6 +26,19 @@ struct pli_win_lock_reply {
     uint32_t lost;   // rank of the last of them
 };
 
+// What a member tells the others of its memory when the window is made. Numbers in the host's order:
+// members have the same.
+struct pli_win_member {
+    uint64_t base, window; // addresses, for members of the same process
+    uint64_t size;
+    int64_t unit;
+    uint64_t memory, guard;   // offsets, for members of the same host
+    uint64_t context;         // proposed by the first member
+    int32_t where, err;       // where: 0 if other processes do not see the memory
+    uint64_t has_arena_guard; // the guard is in the arena, though the memory is not shared
+};
+_Static_assert(sizeof(struct pli_win_member) == 72, "seen by other processes");
+
 // Tags of empty messages.
 enum {
     PLI_WIN_TAG_POST = PLI_REGION_TAG_CLIENT, // an exposure has begun

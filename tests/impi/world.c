@@ -576,6 +576,7 @@ static const struct {
             { "longs", NULL, world_longs },
             { "overflow", NULL, world_overflow },
             { "later", NULL, world_later },
+            { "windows", NULL, world_windows },
             { "persistent_coll", NULL, world_persistent_coll },
             { "refuse_later", NULL, world_refuse_later },
             { "own", NULL, world_own },

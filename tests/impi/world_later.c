@@ -400,6 +400,36 @@ static void across(void)
     MPI_Comm_free(&half);
 }
 
+// Both neighbours at once; not every MPI has it. One that has not does it by two requests.
+static void both_ways(void)
+{
+    int next = (me + 1) % n, before = (me + n - 1) % n, v = me, got = -1, count = 0;
+    MPI_Status st;
+    MPI_Request req;
+#if MPI_VERSION >= 4
+    MPI_Isendrecv(&v, 1, MPI_INT, next, 5, &got, 1, MPI_INT, before, 5, MPI_COMM_WORLD, &req);
+    MPI_Wait(&req, &st);
+    CHECK(got == before && st.MPI_SOURCE == before && st.MPI_TAG == 5);
+    MPI_Get_count(&st, MPI_INT, &count);
+    CHECK(count == 1);
+    MPI_Isendrecv_replace(&v, 1, MPI_INT, next, 6, MPI_ANY_SOURCE, 6, MPI_COMM_WORLD, &req);
+    MPI_Wait(&req, &st);
+    CHECK(v == before && st.MPI_SOURCE == before);
+    MPI_Isendrecv(&v, 1, MPI_INT, MPI_PROC_NULL, 5, &got, 1, MPI_INT, MPI_PROC_NULL, 5,
+                  MPI_COMM_WORLD, &req);
+    MPI_Wait(&req, &st);
+    CHECK(st.MPI_SOURCE == MPI_PROC_NULL);
+#else
+    for (int tag = 5; tag < 7; tag++) {
+        MPI_Isend(&v, 1, MPI_INT, next, tag, MPI_COMM_WORLD, &req);
+        MPI_Recv(&got, 1, MPI_INT, before, tag, MPI_COMM_WORLD, &st);
+        MPI_Wait(&req, MPI_STATUS_IGNORE);
+        CHECK(got == before);
+    }
+    (void)count;
+#endif
+}
+
 void world_later(int rank, int size)
 {
     MPI_Comm back;
@@ -413,6 +443,7 @@ void world_later(int rank, int size)
     along_edges(MPI_COMM_WORLD);
     new_comms(MPI_COMM_WORLD);
     across();
+    both_ways();
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &back); // clients mixed, ranks turned round
     me = n - 1 - rank;
     many_open(back);

@@ -37,6 +37,22 @@ static void pass_on(struct work *w, int me, int n, int round, int *out, int *in)
     }
 }
 
+// Communicators, while other threads make some of their own parents.
+static void make_some(struct work *w, int me, int n)
+{
+    MPI_Comm copy, half;
+    int side = me % 2, size, sum, one = 1;
+    MPI_Comm_dup(w->comm, &copy);
+    MPI_Comm_split(copy, side, me, &half);
+    MPI_Comm_size(half, &size);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, half);
+    CHECK(sum == size);
+    MPI_Allreduce(&w->index, &sum, 1, MPI_INT, MPI_SUM, copy);
+    CHECK(sum == n * w->index);
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&copy);
+}
+
 static void *live(void *arg)
 {
     struct work *w = arg;
@@ -53,6 +69,7 @@ static void *live(void *arg)
         MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, w->pair);
         CHECK(sum == size);
         if (round % 4 == 0) {
+            make_some(w, me, n);
             MPI_Barrier(w->comm);
         }
     }
@@ -68,7 +85,7 @@ void world_threads(int me)
     int level;
     MPI_Query_thread(&level);
     CHECK(level == MPI_THREAD_MULTIPLE);
-    for (int i = 0; i < N_THREAD; i++) { // constructors one after the other
+    for (int i = 0; i < N_THREAD; i++) { // of one parent: one after the other
         work[i].index = i;
         MPI_Comm_dup(MPI_COMM_WORLD, &work[i].comm);
         MPI_Comm_split(MPI_COMM_WORLD, me / 2, me, &work[i].pair);
