@@ -73,6 +73,8 @@ has flags-threads out '^3 4 4$'
 ok flags-note "$upcc" -Wu,-x -Ww,-y -conf=none -smart-output -T=2 -Iinc -DVALUE=3 a.upc b.c -o flags
 has flags-note-wu err 'note: -Wu,-x is for another compiler'
 has flags-note-ww err 'note: -Ww,-y'
+ok flags-run-note-value "$upcrun" -freeze=0 ./flags
+has flags-run-note-value-said err 'note: -freeze has no effect'
 ok flags-run-note "$upcrun" -freeze -trace -tracefile t.out ./flags
 has flags-run-note-freeze err 'note: -freeze has no effect'
 has flags-run-note-out out '^3 4 2$'
@@ -621,6 +623,13 @@ for stage in -c ''; do
     done)
     ok "kill$stage-leaves $left" test -z "$left"
 done
+# Threads of OpenMP belong to processes.
+echo 'int main(void) { return 0; }' >openmp.upc
+ok openmp "$upcc" -fopenmp openmp.upc -o openmp
+no openmp-silent 1 grep -q MYTHREAD err
+ok openmp-pthreads "$upcc" -pthreads -fopenmp openmp.upc -o openmp
+has openmp-pthreads-warns err 'warning: with -pthreads, threads of OpenMP'
+
 # Far data is read ahead in loops that call nothing but functions of <math.h>.
 cat >math.upc <<'X'
 #include <math.h>
