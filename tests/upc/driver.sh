@@ -623,13 +623,6 @@ for stage in -c ''; do
     done)
     ok "kill$stage-leaves $left" test -z "$left"
 done
-# Threads of OpenMP belong to processes.
-echo 'int main(void) { return 0; }' >openmp.upc
-ok openmp "$upcc" -fopenmp openmp.upc -o openmp
-no openmp-silent 1 grep -q MYTHREAD err
-ok openmp-pthreads "$upcc" -pthreads -fopenmp openmp.upc -o openmp
-has openmp-pthreads-warns err 'warning: with -pthreads, threads of OpenMP'
-
 # Far data is read ahead in loops that call nothing but functions of <math.h>.
 cat >math.upc <<'X'
 #include <math.h>

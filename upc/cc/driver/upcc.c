@@ -456,24 +456,10 @@ static bool not_linked(const char *in)
     return true;
 }
 
-// Threads that OpenMP makes are no UPC threads: where these are OS threads, each has its own MYTHREAD
-// and its own private objects of file scope.
-static void warn_of_openmp(const struct job *j)
-{
-    for (size_t i = 0; j->pthreads >= 0 && i < j->both.n; i++) {
-        if (strcmp(j->both.argv[i], "-fopenmp") == 0) {
-            fprintf(stderr, "upcc: warning: with -pthreads, threads of OpenMP have other values of "
-                            "MYTHREAD and of private variables of file scope\n");
-            return;
-        }
-    }
-}
-
 static int run_job(const struct job *j, const struct tools *t)
 {
     struct cmd objects = { 0 };
     int rc = 0, n_source = 0;
-    warn_of_openmp(j);
     for (size_t i = 0; i < j->inputs.n; i++) {
         n_source += pli_upcc_args_kind(j, i) != KIND_LINK;
     }
