@@ -245,7 +245,8 @@ void pli_profile_print(const struct pli_profile *p, FILE *to)
             to, "",
             "No rank called MPI through a shared library, so there is nothing to show. A "
             "program that has the library built in (-static, libmpi_abi.a), and ranks that go on "
-            "from an image (--restart), cannot be observed.");
+            "from an image (--restart), cannot be observed. Of UPC only calls of MPI and "
+            "the phases of <pupc.h> are recorded.");
         return;
     }
     heading(to, "Look at this first");

@@ -73,6 +73,8 @@ has flags-threads out '^3 4 4$'
 ok flags-note "$upcc" -Wu,-x -Ww,-y -conf=none -smart-output -T=2 -Iinc -DVALUE=3 a.upc b.c -o flags
 has flags-note-wu err 'note: -Wu,-x is for another compiler'
 has flags-note-ww err 'note: -Ww,-y'
+ok flags-run-note-value "$upcrun" -freeze=0 ./flags
+has flags-run-note-value-said err 'note: -freeze has no effect'
 ok flags-run-note "$upcrun" -freeze -trace -tracefile t.out ./flags
 has flags-run-note-freeze err 'note: -freeze has no effect'
 has flags-run-note-out out '^3 4 2$'

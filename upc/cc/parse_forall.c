@@ -247,6 +247,16 @@ static bool has_word(const struct parser *p, const struct forall *f, int word)
     return i < f->body1;
 }
 
+// A pragma of C (OpenMP) is written once, where it stands.
+static bool has_pragma(const struct parser *p, const struct forall *f)
+{
+    size_t i = f->body0;
+    while (i < f->body1 && p->u->toks[i].pragma == NULL) {
+        i++;
+    }
+    return i < f->body1;
+}
+
 static bool has_loop(const struct parser *p, const struct forall *f)
 {
     return has_word(p, f, KW_FOR) || has_word(p, f, KW_WHILE);
@@ -349,7 +359,8 @@ static void body(struct parser *p, struct forall *f)
     pli_parse_stmt(p);
     f->body1 = p->at;
     p->n_controlling -= f->kind != AFF_NONE;
-    bool once = p->has_forall_break || p->n_label != labels || p->n_static != statics;
+    bool once =
+        p->has_forall_break || p->n_label != labels || p->n_static != statics || has_pragma(p, f);
     f->is_opaque = p->n_opaque != opaque;
     p->has_forall_break = broke;
     p->n_loop = loops;
@@ -713,8 +724,8 @@ static void leave(struct parser *p, struct forall *f, const struct before *b,
 {
     enum { BRIEF = 16 }; // iterations that the C compiler may unroll
     int64_t v;
-    bool is_once =
-        p->n_label != b->labels || p->n_static != b->statics || p->n_local_stride != b->strides;
+    bool is_once = p->n_label != b->labels || p->n_static != b->statics ||
+                   p->n_local_stride != b->strides || has_pragma(p, f);
     p->is_brief = f->limit != NULL && pli_constant_eval(f->limit, &v) && v <= BRIEF;
     is_counted = is_counted && !is_once && !is_kept;
     if (is_counted && f->is_stride && !has_word(p, f, KW_FORALL)) {

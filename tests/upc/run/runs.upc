@@ -201,3 +201,28 @@ int main(void)
     CHECK(z == 3 * me + THREADS);
     return t_done();
 }
+//--- run_pragmas flags=-O2,-fopenmp threads=1,2 modes=proc races=OpenMP\sis\sunknown\sto\sthe\ssanitizer
+// A loop with a pragma inside is written once: it counts in whatever block it is.
+enum { B = 16, N = 4000 };
+shared [B] int a[N * THREADS];
+shared int c[N * THREADS];
+int main(void)
+{
+    long blocked = 0, cyclic = 0;
+    int n = N * THREADS;
+#pragma omp parallel num_threads(4)
+    {
+        for (int i = 0; i < n; i++) {
+            a[i] = 1;
+#pragma omp master
+            blocked++;
+        }
+        for (int i = MYTHREAD + 1; i < N * THREADS; i += THREADS) {
+            c[i] = 1;
+#pragma omp master
+            cyclic++;
+        }
+    }
+    CHECK(blocked == n && cyclic == (MYTHREAD + 1 < THREADS ? N : N - 1));
+    return t_done();
+}
