@@ -9,6 +9,7 @@
 #include "io/file_sys.h"
 #include "io/file_turn.h"
 #include "msg/progress.h"
+#include "obj/comm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -262,7 +263,10 @@ static bool map_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct 
     if (!take_kept(f, true, lo, hi, out) && !map(f, lo, hi, PROT_READ | PROT_WRITE, out)) {
         return false;
     }
-    if (!populate(out, page_of(lo), hi, MADV_POPULATE_WRITE)) {
+    // Members begin at different pages: they would wait for each other at every one.
+    MPI_Offset from = page_of(lo + (hi - lo) / f->comm->size * f->comm->rank);
+    if (!populate(out, from, hi, MADV_POPULATE_WRITE) ||
+        (from > lo && !populate(out, page_of(lo), from, MADV_POPULATE_WRITE))) {
         munmap(out->start, out->len);
         return false;
     }
