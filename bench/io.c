@@ -14,11 +14,11 @@ enum {
     N_BLOCK = 8,     // of 1 MiB, of each rank
     MIXED = 1 << 20, // bytes of each rank in interleaved records
     WINDOW = 256 << 10,
-    LINE_LEN = 200,  // of the log
-    N_LINE = 1000,   // of each rank
-    N_FILE = 100,    // opened and closed
-    PLANE = 1536,    // a side of the 2-D array of doubles
-    CUBE = 128,      // of the 3-D array
+    LINE_LEN = 200, // of the log
+    N_LINE = 1000,  // of each rank
+    N_FILE = 100,   // opened and closed
+    PLANE = 1536,   // a side of the 2-D array of doubles
+    CUBE = 128,     // of the 3-D array
     MOST_PASSES = 60,
 };
 

@@ -23,14 +23,14 @@ enum {
     LONG_PIECE = 8192, // pieces of memory of this size are not worth a copy
     BOUNCE = 1 << 20,  // others are collected in so many bytes
     // What a system call costs is worth so many bytes that are moved for nothing:
-    WRITE_STEP = 4096,  // a piece and its gap of no more are stored in a mapping
-    LARGE_STEP = 65536, // the same where it has large pages, and others write into the gaps,
-    LARGE_PIECE = 8192, // and pieces of no more; and where both are read
-    MEMORY_STEP = 24576, // the same of memory that is the file, which has small pages
-    READ_STEP = 6144,   // elsewhere a piece twice and its gap of less are read with the gap
-    MAPPED_RUN = 32768, // runs of no less are read from memory that is the file,
+    WRITE_STEP = 4096,     // a piece and its gap of no more are stored in a mapping
+    LARGE_STEP = 65536,    // the same where it has large pages, and others write into the gaps,
+    LARGE_PIECE = 8192,    // and pieces of no more; and where both are read
+    MEMORY_STEP = 24576,   // the same of memory that is the file, which has small pages
+    READ_STEP = 6144,      // elsewhere a piece twice and its gap of less are read with the gap
+    MAPPED_RUN = 32768,    // runs of no less are read from memory that is the file,
     MAPPED_PART = 4 << 20, // in parts up to a multiple of this
-    MOST_GAPS = 64,     // an atomic write that spans more times its size reserves no space
+    MOST_GAPS = 64,        // an atomic write that spans more times its size reserves no space
 };
 
 static size_t smaller(size_t a, size_t b)

@@ -15,8 +15,8 @@
 
 enum {
     PIECE = 1 << 20,
-    N_PIECE = 64, // of a large run, in one ring
-    FEW = 4,      // pieces that are not worth a ring
+    N_PIECE = 64,         // of a large run, in one ring
+    FEW = 4,              // pieces that are not worth a ring
     RESERVED = 256 << 10, // ext4 writes faster where so much space, or more, is there
 };
 
@@ -112,8 +112,8 @@ static enum pli_err move_one(struct pli_file *f, bool is_write, char *buf, size_
                     : pli_file_sys_read(f->fd, f->name, buf, len, at, done_out);
 }
 
-enum pli_err pli_file_block_pieces(struct pli_file *f, bool is_write,
-                                   struct pli_file_piece *pieces, int n, size_t *done_out)
+enum pli_err pli_file_block_pieces(struct pli_file *f, bool is_write, struct pli_file_piece *pieces,
+                                   int n, size_t *done_out)
 {
     enum pli_err err = PLI_OK;
     bool is_end = false;
