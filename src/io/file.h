@@ -93,9 +93,9 @@ struct pli_file {
     int my_aggregator; // -1: this member is none
     enum pli_file_rounds rounds;
     struct pli_file_worker *worker;
-    _Atomic(void *) spare;   // a buffer of the size of hints.buffer, kept for the next use
+    _Atomic(void *) spare; // a buffer of the size of hints.buffer, kept for the next use
     _Atomic(struct pli_file_map *) kept[2]; // mappings for reading and writing; NULL: none
-    _Atomic uint32_t n_open; // nonblocking operations that are not over
+    _Atomic uint32_t n_open;                // nonblocking operations that are not over
 };
 
 enum { PLI_FILE_SENTENCE = 512 }; // room for the reason of an error

@@ -23,13 +23,14 @@ enum {
     LONG_PIECE = 8192, // pieces of memory of this size are not worth a copy
     BOUNCE = 1 << 20,  // others are collected in so many bytes
     // What a system call costs is worth so many bytes that are moved for nothing:
-    WRITE_STEP = 4096,  // a piece and its gap of no more are stored in a mapping
-    LARGE_STEP = 65536, // the same where it has large pages, and others write into the gaps,
-    LARGE_PIECE = 8192, // and pieces of no more; and where both are read
-    READ_STEP = 6144,   // elsewhere a piece twice and its gap of less are read with the gap
-    MAPPED_RUN = 32768, // runs of no less are read from memory that is the file,
+    WRITE_STEP = 4096,     // a piece and its gap of no more are stored in a mapping
+    LARGE_STEP = 65536,    // the same where it has large pages, and others write into the gaps,
+    LARGE_PIECE = 8192,    // and pieces of no more; and where both are read
+    MEMORY_STEP = 24576,   // the same of memory that is the file, which has small pages
+    READ_STEP = 6144,      // elsewhere a piece twice and its gap of less are read with the gap
+    MAPPED_RUN = 32768,    // runs of no less are read from memory that is the file,
     MAPPED_PART = 4 << 20, // in parts up to a multiple of this
-    MOST_GAPS = 64,     // an atomic write that spans more times its size reserves no space
+    MOST_GAPS = 64,        // an atomic write that spans more times its size reserves no space
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -394,6 +395,12 @@ static enum pli_err sieve_write(struct pli_file_access *a, const struct sieve *s
                : move_runs(a, s->n, &is_end);
 }
 
+// How far apart such pieces may be.
+static size_t common_step(const struct pli_file_access *a)
+{
+    return a->file->is_memory ? MEMORY_STEP : LARGE_STEP;
+}
+
 // Whether pages that members fill together are worth to be mapped as a whole by each of them: to
 // read them, or where large ones are written.
 static bool is_common(const struct pli_file_access *a, size_t piece)
@@ -413,7 +420,7 @@ static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
     size_t piece = (size_t)pli_file_view_run_length(&f->view), n_piece = s->n / piece + 1;
     size_t step = (size_t)(s->hi - s->lo) / n_piece;
     bool common = is_common(a, piece);
-    size_t most = common ? LARGE_STEP : a->is_write ? WRITE_STEP : READ_STEP;
+    size_t most = common ? common_step(a) : a->is_write ? WRITE_STEP : READ_STEP;
     return choice == PLI_FILE_ENABLE || (a->is_write || common ? step : step + piece) <= most;
 }
 
@@ -430,7 +437,7 @@ bool pli_file_access_is_mapped(const struct pli_file_access *a)
     MPI_Offset hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
     size_t piece = (size_t)pli_file_view_run_length(v),
            step = (size_t)(hi - lo) / (a->len / piece + 1);
-    return (!a->is_write || pli_file_map_is_large(f, lo, hi)) && step <= LARGE_STEP &&
+    return (!a->is_write || pli_file_map_is_large(f, lo, hi)) && step <= common_step(a) &&
            is_common(a, piece);
 }
 

@@ -15,8 +15,9 @@
 
 enum {
     PIECE = 1 << 20,
-    N_PIECE = 64, // of a large run, in one ring
-    FEW = 4,      // pieces that are not worth a ring
+    N_PIECE = 64,         // of a large run, in one ring
+    FEW = 4,              // pieces that are not worth a ring
+    RESERVED = 256 << 10, // ext4 writes faster where so much space, or more, is there
 };
 
 static enum pli_err write_by_turns(const struct pli_file *f, const char *buf, size_t len,
@@ -97,6 +98,13 @@ static enum pli_err move_one(struct pli_file *f, bool is_write, char *buf, size_
     if (is_write && is_shared_memory(f, len)) {
         return write_memory(f, buf, len, at, done_out);
     }
+    if (is_write && f->has_large_pages && len >= RESERVED) {
+        enum pli_err err = pli_file_sys_reserve(f->fd, f->name, at, at + (MPI_Offset)len);
+        if (err != PLI_OK) {
+            *done_out = 0;
+            return err;
+        }
+    }
     if (is_write && pli_file_turn_is_worth(f, len)) {
         return write_by_turns(f, buf, len, at, done_out);
     }
@@ -104,8 +112,8 @@ static enum pli_err move_one(struct pli_file *f, bool is_write, char *buf, size_
                     : pli_file_sys_read(f->fd, f->name, buf, len, at, done_out);
 }
 
-enum pli_err pli_file_block_pieces(struct pli_file *f, bool is_write,
-                                   struct pli_file_piece *pieces, int n, size_t *done_out)
+enum pli_err pli_file_block_pieces(struct pli_file *f, bool is_write, struct pli_file_piece *pieces,
+                                   int n, size_t *done_out)
 {
     enum pli_err err = PLI_OK;
     bool is_end = false;

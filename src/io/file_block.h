@@ -24,7 +24,7 @@ struct pli_file_piece {
 enum pli_err pli_file_block_move(struct pli_file *f, bool is_write, void *buf, size_t len,
                                  MPI_Offset at, size_t *done_out);
 // Several, in order; *done_out: the bytes before the first that failed or was not there.
-enum pli_err pli_file_block_pieces(struct pli_file *f, bool is_write,
-                                   struct pli_file_piece *pieces, int n, size_t *done_out);
+enum pli_err pli_file_block_pieces(struct pli_file *f, bool is_write, struct pli_file_piece *pieces,
+                                   int n, size_t *done_out);
 
 #endif

@@ -254,7 +254,8 @@ static bool is_early(const struct pli_file_op *o)
 }
 
 // Members tell each other what they want; whether the two phases are worth it follows for all.
-static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_failed_out, bool *is_alone_out)
+static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_failed_out,
+                         bool *is_alone_out)
 {
     struct pli_file_access *a = o->a;
     const struct pli_file_view *v = &o->f->view;
@@ -330,7 +331,8 @@ static void divide(struct pli_file_op *o)
 }
 
 // The window of an aggregator in a round.
-static void window(const struct pli_file_op *o, int aggregator, int round, MPI_Offset *lo, MPI_Offset *hi)
+static void window(const struct pli_file_op *o, int aggregator, int round, MPI_Offset *lo,
+                   MPI_Offset *hi)
 {
     MPI_Offset begin = o->base + aggregator * o->part, end = begin + o->part;
     *lo = begin + round * o->window;
@@ -340,8 +342,8 @@ static void window(const struct pli_file_op *o, int aggregator, int round, MPI_O
     *lo = *lo < *hi ? *lo : *hi;
 }
 
-size_t pli_file_coll_share(const struct pli_file_view *v, const struct pli_file_want *w, MPI_Offset lo,
-                       MPI_Offset hi, MPI_Offset *pos_out)
+size_t pli_file_coll_share(const struct pli_file_view *v, const struct pli_file_want *w,
+                           MPI_Offset lo, MPI_Offset hi, MPI_Offset *pos_out)
 {
     MPI_Offset from = w->pos, to = w->pos;
     if (w->len > 0 && lo < hi && w->lo < hi && w->hi > lo) {
@@ -403,10 +405,11 @@ static void begin_letter(struct pli_file_op *o, struct letters *l, int i, int ro
         pli_file_access_pack(o->a, l->froms[i], at, n);
     }
     int to = f->aggregators[i];
-    pli_file_coll_note(o, o->a->is_write ? pli_p2p_isend_on(at, (MPI_Count)n, byte_type(), to, PLI_FILE_TAG, f->comm,
-                                              PLI_CHAN_SETUP, 0, &l->requests[i])
-                           : pli_p2p_irecv_on(at, (MPI_Count)n, byte_type(), to, PLI_FILE_TAG, f->comm,
-                                              PLI_CHAN_SETUP, &l->requests[i]));
+    pli_file_coll_note(o, o->a->is_write
+                              ? pli_p2p_isend_on(at, (MPI_Count)n, byte_type(), to, PLI_FILE_TAG,
+                                                 f->comm, PLI_CHAN_SETUP, 0, &l->requests[i])
+                              : pli_p2p_irecv_on(at, (MPI_Count)n, byte_type(), to, PLI_FILE_TAG,
+                                                 f->comm, PLI_CHAN_SETUP, &l->requests[i]));
 }
 
 static void end_letter(struct pli_file_op *o, struct letters *l, int i)
@@ -456,7 +459,8 @@ static bool trim(const struct pli_file_op *o, int round, size_t *sizes, MPI_Offs
 }
 
 // Where in a member's stream what it wants of the file from `first` on begins.
-static MPI_Offset begin_of(const struct pli_file_view *v, const struct pli_file_want *w, MPI_Offset first)
+static MPI_Offset begin_of(const struct pli_file_view *v, const struct pli_file_want *w,
+                           MPI_Offset first)
 {
     MPI_Offset begin = pli_file_view_before(v, first);
     return begin > w->pos ? begin : w->pos;
@@ -511,8 +515,9 @@ static void collect(struct pli_file_op *o, MPI_Offset first)
         int to = from;
         for (; to < n && (used == 0 || used + o->sizes[to] <= (size_t)f->hints.buffer); to++) {
             if (to != f->comm->rank && o->sizes[to] > 0) {
-                pli_file_coll_note(o, pli_p2p_irecv_on(o->mail + used, (MPI_Count)o->sizes[to], byte_type(), to,
-                                         PLI_FILE_TAG, f->comm, PLI_CHAN_SETUP, &requests[to]));
+                pli_file_coll_note(o, pli_p2p_irecv_on(o->mail + used, (MPI_Count)o->sizes[to],
+                                                       byte_type(), to, PLI_FILE_TAG, f->comm,
+                                                       PLI_CHAN_SETUP, &requests[to]));
                 used += o->sizes[to];
             }
         }
@@ -582,7 +587,8 @@ static void write_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset las
     }
     collect(o, first);
     if (f->rounds == PLI_FILE_ROUNDS_OVERLAP && !has_gaps) {
-        pli_file_coll_note(o, pli_file_overlap_end(&o->overlap, &done)); // the window before this one
+        pli_file_coll_note(o,
+                           pli_file_overlap_end(&o->overlap, &done)); // the window before this one
         if (o->err == PLI_OK) {
             pli_file_overlap_begin(&o->overlap, f, true, o->buf, first, last);
         }
@@ -595,7 +601,8 @@ static void write_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset las
     if (has_gaps) {
         pli_file_coll_write_runs(o, first);
     } else {
-        pli_file_coll_note(o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
+        pli_file_coll_note(
+            o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
     }
     pli_file_access_unlock(f, first, last);
 }
@@ -650,8 +657,9 @@ static void send_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset end)
             struct pli_cursor c;
             pli_file_view_cursor(v, &c, o->buf - first, begin, have);
             pli_cursor_pack(&c, o->mail + used, have);
-            pli_file_coll_note(o, pli_p2p_isend_on(o->mail + used, (MPI_Count)have, byte_type(), to, PLI_FILE_TAG,
-                                     f->comm, PLI_CHAN_SETUP, 0, &requests[to]));
+            pli_file_coll_note(o, pli_p2p_isend_on(o->mail + used, (MPI_Count)have, byte_type(), to,
+                                                   PLI_FILE_TAG, f->comm, PLI_CHAN_SETUP, 0,
+                                                   &requests[to]));
             used += o->sizes[to];
         }
         for (int i = from; i < to; i++) {
@@ -723,7 +731,8 @@ static void read_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset last
 }
 
 // Whether the window is written without gaps.
-bool pli_file_coll_is_whole(const struct pli_file_op *o, MPI_Offset first, MPI_Offset last, size_t sum)
+bool pli_file_coll_is_whole(const struct pli_file_op *o, MPI_Offset first, MPI_Offset last,
+                            size_t sum)
 {
     const struct pli_file *f = o->f;
     struct pli_file_view_piece *pieces =

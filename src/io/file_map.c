@@ -9,6 +9,7 @@
 #include "io/file_sys.h"
 #include "io/file_turn.h"
 #include "msg/progress.h"
+#include "obj/comm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +34,8 @@
 #endif
 
 enum {
-    LARGE_PAGE = 2 << 20,  // where they have another size the advice is of no use, no more
-    KEPT_SPAN = 64 << 20,  // of the file, from a multiple of it on, in a mapping that is kept
+    LARGE_PAGE = 2 << 20, // where they have another size the advice is of no use, no more
+    KEPT_SPAN = 64 << 20, // of the file, from a multiple of it on, in a mapping that is kept
     SPIN_NS = 2000 * 1000
 };
 static const MPI_Offset LOCK_AT = INT64_MAX - 1;
@@ -98,6 +99,18 @@ static bool populate(const struct pli_file_map *m, MPI_Offset lo, MPI_Offset hi,
     return madvise(m->base + lo, (size_t)(hi - lo), advice) == 0 || errno == EINVAL;
 }
 
+// Whether the kernel knows it: a store to a page for which there is no space would end the process.
+static bool can_populate(void)
+{
+    static _Atomic int known; // 1: yes, -1: no
+    int is = atomic_load_explicit(&known, memory_order_relaxed);
+    if (is == 0) {
+        is = madvise(NULL, 0, MADV_POPULATE_WRITE) == 0 ? 1 : -1;
+        atomic_store_explicit(&known, is, memory_order_relaxed);
+    }
+    return is > 0;
+}
+
 static MPI_Offset page_of(MPI_Offset at)
 {
     MPI_Offset page = sysconf(_SC_PAGESIZE);
@@ -153,7 +166,8 @@ static bool map_populated(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi
 bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
-    return pli_file_map_is_allowed(f) && map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
+    return pli_file_map_is_allowed(f) &&
+           map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
 }
 
 // Space for [lo, hi) of a file that becomes longer. Where the new end is within a page, ext4 brings
@@ -262,7 +276,10 @@ static bool map_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct 
     if (!take_kept(f, true, lo, hi, out) && !map(f, lo, hi, PROT_READ | PROT_WRITE, out)) {
         return false;
     }
-    if (!populate(out, page_of(lo), hi, MADV_POPULATE_WRITE)) {
+    // Members begin at different pages: they would wait for each other at every one.
+    MPI_Offset from = page_of(lo + (hi - lo) / f->comm->size * f->comm->rank);
+    if (!populate(out, from, hi, MADV_POPULATE_WRITE) ||
+        (from > lo && !populate(out, page_of(lo), from, MADV_POPULATE_WRITE))) {
         munmap(out->start, out->len);
         return false;
     }
@@ -299,8 +316,8 @@ bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                               struct pli_file_map *out)
 {
     struct stat s;
-    return f->is_memory && pli_file_map_is_allowed(f) && fstat(f->fd, &s) == 0 &&
-           s.st_size >= hi && map_memory(f, lo, hi, out);
+    return f->is_memory && pli_file_map_is_allowed(f) && fstat(f->fd, &s) == 0 && s.st_size >= hi &&
+           can_populate() && map_memory(f, lo, hi, out);
 }
 
 bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,

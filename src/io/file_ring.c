@@ -158,8 +158,8 @@ static void write_window(struct pli_file_op *o, char *slot, MPI_Offset lo, MPI_O
         return;
     }
     if (pli_file_coll_is_whole(o, first, last, sum)) {
-        pli_file_coll_note(o, pli_file_sys_write(f->fd, f->name, o->buf, (size_t)(last - first),
-                                                 first, &done));
+        pli_file_coll_note(
+            o, pli_file_sys_write(f->fd, f->name, o->buf, (size_t)(last - first), first, &done));
     } else {
         pli_file_coll_write_runs(o, first);
     }
