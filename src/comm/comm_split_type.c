@@ -29,13 +29,13 @@ struct piece {
 
 static bool is_together(const struct pli_locality *a, const struct pli_locality *b, int level)
 {
-    return a->node == b->node && a->at[level] == b->at[level] && a->at[level] != PLI_LOCALITY_ANY;
+    return a->node == b->node && a->at[level] == b->at[level] && a->at[level] != PLI_HWTREE_ANY;
 }
 
 // The first rank that shares the caller's piece of a level, as a color.
 static int64_t piece_color(const struct pli_locality all[], int me, int level)
 {
-    if (all[me].node == PLI_LOCALITY_NO_NODE || all[me].at[level] == PLI_LOCALITY_ANY) {
+    if (all[me].node == PLI_LOCALITY_NO_NODE || all[me].at[level] == PLI_HWTREE_ANY) {
         return PLI_COMM_SPLIT_NO_COLOR;
     }
     int first = 0;
@@ -55,7 +55,7 @@ static bool is_divided(const struct pli_locality all[], int n, int level)
             continue;
         }
         first = first == NULL ? &all[i] : first;
-        has_some = has_some || all[i].at[level] != PLI_LOCALITY_ANY;
+        has_some = has_some || all[i].at[level] != PLI_HWTREE_ANY;
         has_others = has_others || !is_together(first, &all[i], level);
     }
     return has_some && has_others;
@@ -74,7 +74,7 @@ static int64_t children(const struct pli_locality all[], int n, int level, struc
     int n_row = 0;
     int64_t sum = 0, run = 0;
     for (int i = 0; i < n; i++) {
-        if (all[i].node != PLI_LOCALITY_NO_NODE && all[i].at[level] != PLI_LOCALITY_ANY) {
+        if (all[i].node != PLI_LOCALITY_NO_NODE && all[i].at[level] != PLI_HWTREE_ANY) {
             rows[n_row++] = (struct piece){ all[i].node, all[i].at[level] };
         }
     }
@@ -96,7 +96,7 @@ static enum pli_err find_level(const struct pli_locality all[], int n, int *leve
         return pli_fail(PLI_ERR_NOMEM, "no memory to compare the places of %d ranks", n);
     }
     *level_out = UNKNOWN;
-    for (int level = 0; level < PLI_N_PLACE; level++) {
+    for (int level = 0; level < PLI_N_HWTREE; level++) {
         int64_t size = is_divided(all, n, level) ? children(all, n, level, rows) : 0;
         if (size > best) {
             best = size;
@@ -108,7 +108,7 @@ static enum pli_err find_level(const struct pli_locality all[], int n, int *leve
 }
 
 // Which pieces the communicator was split by, for an info object if there is one.
-static enum pli_err report_level(struct pli_info *info, enum pli_locality_level level,
+static enum pli_err report_level(struct pli_info *info, enum pli_hwtree_level level,
                                  struct pli_comm *made)
 {
     enum pli_err err = info != NULL ? pli_info_set(info, hw_key, pli_locality_name(level)) : PLI_OK;
@@ -143,7 +143,7 @@ static enum pli_err split_pieces(struct pli_comm *comm, int level, int key, stru
     enum pli_err split_err = pli_comm_split_by(comm, color, key, out); // whatever happened here
     err = err == PLI_OK ? split_err : err;
     if (err == PLI_OK && is_free && *out != NULL) {
-        err = report_level(info, (enum pli_locality_level)level, *out);
+        err = report_level(info, (enum pli_hwtree_level)level, *out);
     }
     return err;
 }
@@ -236,7 +236,7 @@ static enum pli_err split_jobs(struct pli_comm *comm, int type, int key, struct 
     enum pli_err split_err = pli_impi_cid_split(comm, color, key, out); // whatever happened here
     err = err == PLI_OK ? split_err : err;
     if (err == PLI_OK && is_free && *out != NULL) {
-        err = report_level(info, PLI_LOCALITY_MACHINE, *out);
+        err = report_level(info, PLI_HWTREE_MACHINE, *out);
     }
     return err;
 }

@@ -7,7 +7,7 @@
 #include "boot/gateway_wire.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
-#include "comm/hwtree.h"
+#include "boot/hwtree.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/handle.h"
@@ -38,15 +38,15 @@ struct job_places {
     size_t n_word;
 };
 
-static const char *const names[PLI_N_PLACE] = {
-    [PLI_LOCALITY_MACHINE] = "hwloc://Machine", [PLI_LOCALITY_PACKAGE] = "hwloc://Package",
-    [PLI_LOCALITY_DIE] = "hwloc://Die",         [PLI_LOCALITY_NUMA] = "hwloc://NUMANode",
-    [PLI_LOCALITY_L4] = "hwloc://L4Cache",      [PLI_LOCALITY_L3] = "hwloc://L3Cache",
-    [PLI_LOCALITY_L2] = "hwloc://L2Cache",      [PLI_LOCALITY_L1] = "hwloc://L1Cache",
-    [PLI_LOCALITY_CORE] = "hwloc://Core",       [PLI_LOCALITY_PU] = "hwloc://PU",
+static const char *const names[PLI_N_HWTREE] = {
+    [PLI_HWTREE_MACHINE] = "hwloc://Machine", [PLI_HWTREE_PACKAGE] = "hwloc://Package",
+    [PLI_HWTREE_DIE] = "hwloc://Die",         [PLI_HWTREE_NUMA] = "hwloc://NUMANode",
+    [PLI_HWTREE_L4] = "hwloc://L4Cache",      [PLI_HWTREE_L3] = "hwloc://L3Cache",
+    [PLI_HWTREE_L2] = "hwloc://L2Cache",      [PLI_HWTREE_L1] = "hwloc://L1Cache",
+    [PLI_HWTREE_CORE] = "hwloc://Core",       [PLI_HWTREE_PU] = "hwloc://PU",
 };
 
-const char *pli_locality_name(enum pli_locality_level level)
+const char *pli_locality_name(enum pli_hwtree_level level)
 {
     return names[level];
 }
@@ -58,7 +58,7 @@ int pli_locality_level(const char *name)
     if (strncasecmp(name, prefix, skip) == 0) {
         name += skip;
     }
-    for (int i = 0; i < PLI_N_PLACE; i++) {
+    for (int i = 0; i < PLI_N_HWTREE; i++) {
         if (strcasecmp(name, names[i] + skip) == 0) {
             return i;
         }
@@ -150,7 +150,7 @@ static enum pli_err ask_hwloc(const struct job_places *r, int n, int me, uint32_
     enum pli_err err = pli_hwtree_load();
     for (int i = me; err == PLI_OK && i < n; i++) {
         if (r->places[i].node == r->places[me].node) {
-            err = pli_hwtree_find(mask_of(r, i), (uint32_t)r->n_word, at + i * PLI_N_PLACE);
+            err = pli_hwtree_find(mask_of(r, i), (uint32_t)r->n_word, at + i * PLI_N_HWTREE);
         }
     }
     return err;
@@ -167,12 +167,12 @@ static enum pli_err share_reason(struct pli_comm *comm, int from)
     return err != PLI_OK ? err : pli_fail(PLI_ERR_OTHER, "on the node of rank %d, %s", from, why);
 }
 
-// at: all PLI_LOCALITY_ANY, and a mark for the first rank that failed. A rank that knows a place
+// at: all PLI_HWTREE_ANY, and a mark for the first rank that failed. A rank that knows a place
 // knows a smaller number, so the least is the answer.
 static enum pli_err find_places(struct pli_comm *comm, const struct job_places *r, bool is_hint,
                                 uint32_t at[], uint32_t all[])
 {
-    int n = comm->size, me = comm->rank, n_at = n * PLI_N_PLACE;
+    int n = comm->size, me = comm->rank, n_at = n * PLI_N_HWTREE;
     if (is_first(r, me) && (!is_hint || is_bound_apart(r, n, me)) &&
         ask_hwloc(r, n, me, at) != PLI_OK) {
         at[n_at] = (uint32_t)me;
@@ -182,7 +182,7 @@ static enum pli_err find_places(struct pli_comm *comm, const struct job_places *
     }
     enum pli_err err = pli_coll_allreduce(at, all, n_at + 1, pli_datatype_basic(MPI_UINT32_T),
                                           pli_handle_get(MPI_MIN, PLI_KIND_OP), comm);
-    if (err == PLI_OK && !is_hint && all[n_at] != PLI_LOCALITY_ANY) {
+    if (err == PLI_OK && !is_hint && all[n_at] != PLI_HWTREE_ANY) {
         return share_reason(comm, (int)all[n_at]);
     }
     return err;
@@ -191,7 +191,7 @@ static enum pli_err find_places(struct pli_comm *comm, const struct job_places *
 static enum pli_err gather(struct pli_comm *comm, bool takes_part, bool is_hint,
                            struct pli_locality **out)
 {
-    size_t n = (size_t)comm->size, n_at = n * PLI_N_PLACE + 1;
+    size_t n = (size_t)comm->size, n_at = n * PLI_N_HWTREE + 1;
     struct job_places r = { 0 };
     struct pli_locality *all = malloc(n * sizeof *all);
     uint32_t *at = malloc(2 * n_at * sizeof *at);
@@ -204,8 +204,8 @@ static enum pli_err gather(struct pli_comm *comm, bool takes_part, bool is_hint,
     }
     for (size_t i = 0; err == PLI_OK && i < n; i++) {
         all[i].node = r.places[i].node;
-        memcpy(all[i].at, at + n_at + i * PLI_N_PLACE, sizeof all[i].at);
-        all[i].at[PLI_LOCALITY_MACHINE] = 0;
+        memcpy(all[i].at, at + n_at + i * PLI_N_HWTREE, sizeof all[i].at);
+        all[i].at[PLI_HWTREE_MACHINE] = 0;
     }
     free(r.places);
     free(r.masks);
@@ -232,7 +232,7 @@ enum pli_err pli_locality_info(struct pli_info **out)
 {
     struct pli_info *info;
     uint64_t mask[MAX_WORD];
-    uint32_t at[PLI_N_PLACE];
+    uint32_t at[PLI_N_HWTREE];
     enum pli_err err = pli_hwtree_load();
     if (err == PLI_OK) {
         err = pli_hwtree_find(mask, (uint32_t)read_mask(mask), at);
@@ -243,9 +243,9 @@ enum pli_err pli_locality_info(struct pli_info **out)
     if (err != PLI_OK) {
         return err;
     }
-    for (int i = 0; err == PLI_OK && i < PLI_N_PLACE; i++) {
-        if (pli_hwtree_has((enum pli_locality_level)i)) {
-            err = pli_info_set(info, names[i], at[i] != PLI_LOCALITY_ANY ? "true" : "false");
+    for (int i = 0; err == PLI_OK && i < PLI_N_HWTREE; i++) {
+        if (pli_hwtree_has((enum pli_hwtree_level)i)) {
+            err = pli_info_set(info, names[i], at[i] != PLI_HWTREE_ANY ? "true" : "false");
         }
     }
     if (err != PLI_OK) {

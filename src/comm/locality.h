@@ -5,6 +5,7 @@
 #define PLI_COMM_LOCALITY_H
 
 #include "base/err.h"
+#include "boot/hwtree.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,26 +13,9 @@
 struct pli_comm;
 struct pli_info;
 
-// From the largest to the smallest on most machines.
-enum pli_locality_level {
-    PLI_LOCALITY_MACHINE,
-    PLI_LOCALITY_PACKAGE,
-    PLI_LOCALITY_DIE,
-    PLI_LOCALITY_NUMA,
-    PLI_LOCALITY_L4,
-    PLI_LOCALITY_L3,
-    PLI_LOCALITY_L2,
-    PLI_LOCALITY_L1,
-    PLI_LOCALITY_CORE,
-    PLI_LOCALITY_PU,
-    PLI_N_PLACE
-};
-
-#define PLI_LOCALITY_ANY UINT32_MAX // not bound to one piece of this level, or not known
-
 struct pli_locality {
     uint64_t node; // the same for processes that share memory
-    uint32_t at[PLI_N_PLACE];
+    uint32_t at[PLI_N_HWTREE];
 };
 
 // The places of all ranks; collective, on an intracommunicator. A rank that takes no part says so
@@ -41,13 +25,13 @@ struct pli_locality {
 enum pli_err pli_locality_gather(struct pli_comm *comm, bool counts, struct pli_locality **out);
 
 // The same for callers that only want to keep neighbours near: pieces of a node stay
-// PLI_LOCALITY_ANY where all its ranks have the same binding, and, with a warning, where hwloc
+// PLI_HWTREE_ANY where all its ranks have the same binding, and, with a warning, where hwloc
 // cannot tell.
 enum pli_err pli_locality_compare(struct pli_comm *comm, struct pli_locality **out);
 
 // The name of a level, as "hwloc://Package"; and the level of a name with or without the prefix,
 // -1: not a known type.
-const char *pli_locality_name(enum pli_locality_level level);
+const char *pli_locality_name(enum pli_hwtree_level level);
 int pli_locality_level(const char *name);
 
 // The node of this process, see above.

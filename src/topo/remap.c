@@ -12,13 +12,13 @@
 #include <string.h>
 
 static const struct {
-    enum pli_locality_level piece;
+    enum pli_hwtree_level piece;
     int weight; // of an edge that leaves the piece
-} levels[PLI_REMAP_N_LEVEL] = { { PLI_LOCALITY_MACHINE, 64 },
-                                { PLI_LOCALITY_PACKAGE, 16 },
-                                { PLI_LOCALITY_NUMA, 8 },
-                                { PLI_LOCALITY_L3, 4 },
-                                { PLI_LOCALITY_L2, 1 } };
+} levels[PLI_REMAP_N_LEVEL] = { { PLI_HWTREE_MACHINE, 64 },
+                                { PLI_HWTREE_PACKAGE, 16 },
+                                { PLI_HWTREE_NUMA, 8 },
+                                { PLI_HWTREE_L3, 4 },
+                                { PLI_HWTREE_L2, 1 } };
 
 static int distance(const struct pli_locality *a, const struct pli_locality *b)
 {
@@ -27,7 +27,7 @@ static int distance(const struct pli_locality *a, const struct pli_locality *b)
     }
     for (int i = 1; i < PLI_REMAP_N_LEVEL; i++) {
         uint32_t x = a->at[levels[i].piece], y = b->at[levels[i].piece];
-        if (x != y && x != PLI_LOCALITY_ANY && y != PLI_LOCALITY_ANY) {
+        if (x != y && x != PLI_HWTREE_ANY && y != PLI_HWTREE_ANY) {
             return levels[i].weight;
         }
     }
@@ -64,7 +64,7 @@ static int by_place(const void *a, const void *b)
     if (x->place.node != y->place.node) {
         return x->place.node < y->place.node ? -1 : 1;
     }
-    for (int i = 0; i < PLI_N_PLACE; i++) {
+    for (int i = 0; i < PLI_N_HWTREE; i++) {
         if (x->place.at[i] != y->place.at[i]) {
             return x->place.at[i] < y->place.at[i] ? -1 : 1;
         }

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "boot/boot.h"
 #include "coll/board/board.h"
+#include "coll/board/board_group.h"
 #include "coll/board/board_ring.h"
 #include "coll/coll_args.h"
 #include "coll/hostmap.h"
@@ -19,12 +20,14 @@
 #include "obj/comm.h"
 #include "obj/datatype.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    GROUPS_FROM = 8,  // members that count themselves in by groups,
-    GROUP_MIN = 4,    // of at least so many (16 cores: barrier 1.6 us, 2.3 without)
+    GROUPS_FROM = 8,  // members that count themselves in by groups
     FLAT_MAX = 2,     // members that look at each other rather than count
     BOARD_MAX = 4096, // members; more than a host has threads that wait at the same time
     WORTH_AFTER = 2   // collectives on a communicator before it gets a board
@@ -174,6 +177,45 @@ static size_t n_post(int n_member)
     return n_member <= PLI_BOARD_POSTS_RANKS ? (size_t)n_member * PLI_BOARD_POSTS : 0;
 }
 
+// The processors of the members' processes; where they cannot be read the member has none.
+static void read_masks(const struct pli_comm *comm, const struct pli_hostmap *hosts,
+                       uint64_t *masks)
+{
+    const struct pli_node *node = &pli_proc.boot->node;
+    for (int i = 0; i < hosts->n_member; i++) {
+        uint64_t *mask = masks + (size_t)i * PLI_BOARD_GROUP_WORDS;
+        uint32_t row = row_of(pli_group_at(comm->group, hosts->members[i]));
+        pid_t pid = (pid_t)atomic_load_explicit(&node->rows[row].pid, memory_order_relaxed);
+        memset(mask, 0, PLI_BOARD_GROUP_WORDS * sizeof *mask);
+        if (sched_getaffinity(pid, PLI_BOARD_GROUP_WORDS * sizeof *mask, (cpu_set_t *)mask) != 0) {
+            pli_log(PLI_DEBUG, "coll: the processors of process %d cannot be read: %s", (int)pid,
+                    strerror(errno));
+        }
+    }
+}
+
+// The group of each member.
+static void make_groups(const struct pli_comm *comm, const struct pli_hostmap *hosts,
+                        struct pli_board_wire *w)
+{
+    int n = hosts->n_member;
+    uint64_t *masks = malloc((size_t)n * PLI_BOARD_GROUP_WORDS * sizeof *masks);
+    uint32_t *group = malloc((size_t)n * sizeof *group), n_group = 0;
+    if (masks != NULL && group != NULL) {
+        read_masks(comm, hosts, masks);
+        n_group = pli_board_group_bound(masks, n, group);
+        bool is_bound = n_group > 0;
+        n_group = is_bound ? n_group : pli_board_group_row(n, group);
+        pli_log(PLI_DEBUG, "coll: %d members of %s in %u groups %s", n, pli_comm_say(comm), n_group,
+                is_bound ? "that share a part of the machine" : "in a row");
+    }
+    for (int i = 0; i < n; i++) {
+        w->members[i].group = n_group > 0 ? group[i] : 0; // one group without memory
+    }
+    free(masks);
+    free(group);
+}
+
 static struct invitation invite(const struct pli_comm *comm, const struct pli_hostmap *hosts)
 {
     int n_member = hosts->n_member;
@@ -184,6 +226,9 @@ static struct invitation invite(const struct pli_comm *comm, const struct pli_ho
     struct pli_board_wire *w = pli_arena_take(size);
     for (int i = 0; w != NULL && i < n_member; i++) {
         w->members[i].proc = pli_group_at(comm->group, hosts->members[i]).proc;
+    }
+    if (w != NULL && n_member >= GROUPS_FROM) {
+        make_groups(comm, hosts, w);
     }
     bool is_oversubscribed = pli_lane_is_oversubscribed(),
          is_flat = n_member <= FLAT_MAX && !is_oversubscribed;
@@ -258,18 +303,15 @@ static bool are_here(const struct pli_comm *comm, const struct pli_hostmap *host
     return is_good;
 }
 
-// Many members count themselves in by groups in a row, which launchers put on neighbouring cores:
-// a counter that all of them write to is brought from core to core so many times.
-static void make_groups(struct pli_board *b)
+// Many members count themselves in by groups.
+static void join_group(struct pli_board *b)
 {
-    int size = (b->n + PLI_BOARD_N_GROUP - 1) / PLI_BOARD_N_GROUP;
-    size = size < GROUP_MIN ? GROUP_MIN : size;
-    if (b->n >= GROUPS_FROM) {
-        int left = b->n - b->me / size * size;
-        b->group = (uint32_t)(b->me / size);
-        b->n_together = (uint32_t)(left < size ? left : size);
-        b->n_group = (uint32_t)((b->n + size - 1) / size);
+    for (int i = 0; i < b->n && b->n >= GROUPS_FROM; i++) {
+        uint32_t group = b->members[i].group;
+        b->n_group = group >= b->n_group ? group + 1 : b->n_group;
+        b->n_together += group == b->members[b->me].group;
     }
+    b->group = b->members[b->me].group;
 }
 
 struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_hostmap *hosts)
@@ -300,7 +342,7 @@ struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_ho
     b->ranks = hosts->members;
     b->n = hosts->n_member;
     b->me = me;
-    make_groups(b);
+    join_group(b);
     b->is_flat = inv.is_flat;
     b->is_oversubscribed = inv.is_oversubscribed;
     b->ring_room = PLI_BOARD_RING;

@@ -45,10 +45,11 @@ struct pli_board_member {
     _Atomic uint64_t posts_read;         // operations with postings that it is done with
     uint64_t proc;                       // its process
     _Atomic uint32_t stage;              // enum pli_board_stage
+    uint32_t group;                      // where it counts itself in
 };
 _Static_assert(sizeof(struct pli_board_member) == 384, "shared with other processes");
 
-// Members in a row that count themselves in together; the last of them counts the group.
+// Members that count themselves in together (board_group.h); the last of them counts the group.
 struct pli_board_group {
     _Alignas(128) _Atomic uint64_t arrived;
 };

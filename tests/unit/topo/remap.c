@@ -18,11 +18,11 @@ static void make_places(int n, int per_node, int is_dealt)
         int node = is_dealt ? i % n_node : i / per_node;
         int inside = is_dealt ? i / n_node : i % per_node;
         places[i].node = 1000 + (unsigned)node;
-        for (int k = 0; k < PLI_N_PLACE; k++) {
-            places[i].at[k] = PLI_LOCALITY_ANY;
+        for (int k = 0; k < PLI_N_HWTREE; k++) {
+            places[i].at[k] = PLI_HWTREE_ANY;
         }
-        places[i].at[PLI_LOCALITY_MACHINE] = 0;
-        places[i].at[PLI_LOCALITY_PACKAGE] = (unsigned)(inside >= (per_node + 1) / 2);
+        places[i].at[PLI_HWTREE_MACHINE] = 0;
+        places[i].at[PLI_HWTREE_PACKAGE] = (unsigned)(inside >= (per_node + 1) / 2);
     }
 }
 
@@ -104,7 +104,7 @@ static void grids(void)
     // All on one node without bindings: nothing to gain, nothing changes.
     make_places(64, 64, 0);
     for (int i = 0; i < 64; i++) {
-        places[i].at[PLI_LOCALITY_PACKAGE] = PLI_LOCALITY_ANY;
+        places[i].at[PLI_HWTREE_PACKAGE] = PLI_HWTREE_ANY;
     }
     T_OK(!pli_remap_matters(places, 64));
     T_EQ(pli_remap_cart(places, 2, sq, open, ranks), PLI_OK);

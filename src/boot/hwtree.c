@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads hwloc and finds sets of processors in its tree.
-#include "comm/hwtree.h"
+#include "boot/hwtree.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,12 +30,12 @@ static struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static hwloc_topology_t tree; // written under the lock, read by threads that saw it loaded
 
-static const hwloc_obj_type_t types[PLI_N_PLACE] = {
-    [PLI_LOCALITY_MACHINE] = HWLOC_OBJ_MACHINE, [PLI_LOCALITY_PACKAGE] = HWLOC_OBJ_PACKAGE,
-    [PLI_LOCALITY_DIE] = HWLOC_OBJ_DIE,         [PLI_LOCALITY_NUMA] = HWLOC_OBJ_NUMANODE,
-    [PLI_LOCALITY_L4] = HWLOC_OBJ_L4CACHE,      [PLI_LOCALITY_L3] = HWLOC_OBJ_L3CACHE,
-    [PLI_LOCALITY_L2] = HWLOC_OBJ_L2CACHE,      [PLI_LOCALITY_L1] = HWLOC_OBJ_L1CACHE,
-    [PLI_LOCALITY_CORE] = HWLOC_OBJ_CORE,       [PLI_LOCALITY_PU] = HWLOC_OBJ_PU,
+static const hwloc_obj_type_t types[PLI_N_HWTREE] = {
+    [PLI_HWTREE_MACHINE] = HWLOC_OBJ_MACHINE, [PLI_HWTREE_PACKAGE] = HWLOC_OBJ_PACKAGE,
+    [PLI_HWTREE_DIE] = HWLOC_OBJ_DIE,         [PLI_HWTREE_NUMA] = HWLOC_OBJ_NUMANODE,
+    [PLI_HWTREE_L4] = HWLOC_OBJ_L4CACHE,      [PLI_HWTREE_L3] = HWLOC_OBJ_L3CACHE,
+    [PLI_HWTREE_L2] = HWLOC_OBJ_L2CACHE,      [PLI_HWTREE_L1] = HWLOC_OBJ_L1CACHE,
+    [PLI_HWTREE_CORE] = HWLOC_OBJ_CORE,       [PLI_HWTREE_PU] = HWLOC_OBJ_PU,
 };
 
 static enum pli_err bind_calls(void *lib)
@@ -132,14 +132,14 @@ void pli_hwtree_unload(void)
     pthread_mutex_unlock(&lock);
 }
 
-bool pli_hwtree_has(enum pli_locality_level level)
+bool pli_hwtree_has(enum pli_hwtree_level level)
 {
     return hw.type_depth(tree, types[level]) != HWLOC_TYPE_DEPTH_UNKNOWN;
 }
 
 static void note(hwloc_obj_t o, uint32_t at[])
 {
-    for (int i = 0; i < PLI_N_PLACE; i++) {
+    for (int i = 0; i < PLI_N_HWTREE; i++) {
         if (types[i] == o->type) {
             at[i] = o->logical_index;
         }
@@ -173,13 +173,13 @@ static hwloc_obj_t memory_around(hwloc_bitmap_t set)
     return best != NULL && hw.is_inside(set, best->cpuset) ? best : NULL;
 }
 
-enum pli_err pli_hwtree_find(const uint64_t mask[], uint32_t n_word, uint32_t at_out[PLI_N_PLACE])
+enum pli_err pli_hwtree_find(const uint64_t mask[], uint32_t n_word, uint32_t at_out[PLI_N_HWTREE])
 {
     _Static_assert(sizeof(unsigned long) == sizeof mask[0], "hwloc's words are ours");
-    for (int i = 0; i < PLI_N_PLACE; i++) {
-        at_out[i] = PLI_LOCALITY_ANY;
+    for (int i = 0; i < PLI_N_HWTREE; i++) {
+        at_out[i] = PLI_HWTREE_ANY;
     }
-    at_out[PLI_LOCALITY_MACHINE] = 0;
+    at_out[PLI_HWTREE_MACHINE] = 0;
     hwloc_bitmap_t set = hw.alloc();
     bool is_made = set != NULL;
     for (uint32_t i = 0; is_made && i < n_word; i++) {
