@@ -222,6 +222,14 @@ static inline uint64_t pli_trace_begin(struct pli_trace_thread *self, enum pli_t
     return now;
 }
 
+// When a call began, as far as it counts: the rank may have been restored from an image meanwhile,
+// where the counter may be another one.
+static inline uint64_t pli_trace_since(const struct pli_trace_thread *self, uint64_t begin,
+                                       uint64_t end)
+{
+    return begin < self->slot->begin || begin > end ? self->slot->begin : begin;
+}
+
 void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct pli_trace_args *a,
                    int err);
 

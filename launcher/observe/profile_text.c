@@ -244,8 +244,8 @@ void pli_profile_print(const struct pli_profile *p, FILE *to)
         paragraph(
             to, "",
             "No rank called MPI through a shared library, so there is nothing to show. A "
-            "program that has the library built in (-static, libmpi_abi.a), and ranks that go on "
-            "from an image (--restart), cannot be observed.");
+            "program that has the library built in (-static, libmpi_abi.a) cannot be observed, nor "
+            "can ranks that go on from an image (--restart) of a job without --profile.");
         return;
     }
     heading(to, "Look at this first");
