@@ -224,16 +224,17 @@ char **pli_mpiexec_setup_read(struct pli_job *job, int argc, char **argv)
 
 void pli_mpiexec_setup_plan(struct pli_job *job)
 {
-    pli_record_dir_open(job);
+    bool is_image = pli_restart_is_image(job); // whose ranks go on in the record that they have
+    is_image ? (void)0 : pli_record_dir_open(job);
     for (uint32_t a = 0; a < job->n_app; a++) {
         pli_environment_make(job, &job->apps[a]);
     }
     pli_upc_hosts_read(job);
     make_tasks(job);
-    pli_record_dir_describe(job);
+    is_image ? (void)0 : pli_record_dir_describe(job);
     pli_upc_groups_plan(job);
     pli_on_failure_check(job);
-    pli_restart_is_image(job) ? pli_restart_spread(job) : pli_rank_map_tasks(job);
+    is_image ? pli_restart_spread(job) : pli_rank_map_tasks(job);
     pli_launcher.role = job->n_host > 0 ? &pli_role_head : &pli_role_solo;
     pli_gdb_ranks_plan(job);
     pli_launcher.role->plan(job);

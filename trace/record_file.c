@@ -146,9 +146,9 @@ static bool put_event(struct pli_record_writer *w, char *why, size_t cap)
                     memcmp(w->last.slots[slot].bytes, w->body, w->n_body) == 0;
     unsigned char text[1 + MAX_VARINT], named = (unsigned char)(NAMED + slot);
     size_t n = 0;
-    if (w->head->n_more > 0) {
+    if (w->n_more > 0) {
         text[n++] = AGAIN;
-        n += put_varint(text + n, w->head->n_more);
+        n += put_varint(text + n, w->n_more);
     }
     bool is_put =
         put_bytes(w, text, n, why, cap) &&
@@ -159,7 +159,7 @@ static bool put_event(struct pli_record_writer *w, char *why, size_t cap)
     if (!is_known) {
         keep_last(&w->last, w->body, w->n_body);
     }
-    w->head->n_more = 0; // a process that is killed here has a record without these
+    w->n_more = w->head->n_more = 0; // a process that is killed here has a record without these
     __atomic_store_n(&w->head->n_byte, w->at, __ATOMIC_RELEASE);
     return true;
 }
@@ -168,13 +168,14 @@ bool pli_record_file_write(struct pli_record_writer *w, unsigned kind, const uin
                            size_t n, char *why, size_t cap)
 {
     w->head->is_complete = 0;
-    w->head->n_event++;
+    w->head->n_event = ++w->n_event;
     if (!make_body(w, kind, numbers, n) || !reserve(&w->before, &w->cap_before, w->n_body)) {
         snprintf(why, cap, "there is no memory left for the record");
         return false;
     }
     if (w->n_before == w->n_body && memcmp(w->before, w->body, w->n_body) == 0) {
-        w->head->n_more++;
+        w->head->n_more = ++w->n_more;
+        __atomic_store_n(&w->head->n_byte, w->at, __ATOMIC_RELEASE);
         return true;
     }
     memcpy(w->before, w->body, w->n_body);

@@ -41,6 +41,8 @@ struct pli_record_writer {
     unsigned char *window; // a part of the file
     uint64_t window_at, size;
     uint64_t at; // bytes that are written, more than the head knows of while one is under way
+    // What the head has of these is of a later time in a process that was restored from an image.
+    uint64_t n_more, n_event;
     unsigned char *body;
     size_t n_body, cap_body;
     unsigned char *before; // the event before

@@ -534,6 +534,7 @@ void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct p
                    int err)
 {
     uint64_t end = pli_trace_ticks();
+    begin = pli_trace_since(self, begin, end);
     enum pli_trace_class kind = (enum pli_trace_class)pli_trace_classes[a->function];
     struct pli_trace_site *site = pli_trace_count(self, a->function, a->site, begin, end);
     struct pli_trace_event e = {

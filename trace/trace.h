@@ -119,8 +119,8 @@ extern void *pli_trace_next_std[PLI_TRACE_N_SYM] PLI_TRACE_HIDDEN;
 extern const uint8_t pli_trace_classes[PLI_TRACE_N_FN] PLI_TRACE_HIDDEN;
 extern __thread struct pli_trace_thread *pli_trace_self __attribute__((tls_model("initial-exec")))
 PLI_TRACE_HIDDEN;
-// The same in a program of another ABI, whose calls are recorded where our library of that ABI calls
-// MPI, and the line that the program called it from.
+// The same in a program of another ABI, whose calls are recorded where our library of that ABI
+// calls MPI, and the line that the program called it from.
 extern __thread struct pli_trace_thread *pli_trace_self_std
     __attribute__((tls_model("initial-exec"))) PLI_TRACE_HIDDEN;
 extern __thread void *pli_trace_outer __attribute__((tls_model("initial-exec"))) PLI_TRACE_HIDDEN;
@@ -220,6 +220,14 @@ static inline uint64_t pli_trace_begin(struct pli_trace_thread *self, enum pli_t
     self->slot->in_function = function;
     self->slot->in_call = now;
     return now;
+}
+
+// When a call began, as far as it counts: the rank may have been restored from an image meanwhile,
+// where the counter may be another one.
+static inline uint64_t pli_trace_since(const struct pli_trace_thread *self, uint64_t begin,
+                                       uint64_t end)
+{
+    return begin < self->slot->begin || begin > end ? self->slot->begin : begin;
 }
 
 void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct pli_trace_args *a,

@@ -38,14 +38,15 @@ static int end_phase(struct pli_trace_thread *self)
         return MPI_SUCCESS;
     }
     pli_trace_sample_flush(self);
-    uint64_t now = pli_trace_ticks();
+    uint64_t now = pli_trace_ticks(), first = self->phases[self->n_phase].begin;
+    uint64_t begin = pli_trace_since(self, first, now), ticks_mpi = self->slot->ticks_mpi;
     uint32_t number = self->phases[self->n_phase].number;
     struct pli_trace_phase *p = &self->slot->phases[number];
     p->n++;
-    p->ticks += now - self->phases[self->n_phase].begin;
-    p->ticks_mpi += self->slot->ticks_mpi - self->phases[self->n_phase].ticks_mpi;
+    p->ticks += now - begin;
+    p->ticks_mpi += begin == first ? ticks_mpi - self->phases[self->n_phase].ticks_mpi : ticks_mpi;
     struct pli_trace_event e = {
-        .begin = self->phases[self->n_phase].begin,
+        .begin = begin,
         .end = now,
         .kind = PLI_TRACE_EVENT_PHASE,
         .site = (uint16_t)number,
@@ -65,7 +66,8 @@ static int control(struct pli_trace_thread *self, int level)
         self->closed &= ~(uintptr_t)PLI_TRACE_PAUSED;
         self->closed |= level == 0 ? PLI_TRACE_PAUSED : 0;
         if (self->closed > PLI_TRACE_FLAGS) { // a callback in a call that is not timed: it ends as
-            self->looked = self->slot->in_call = pli_trace_ticks(); // a long one, and keeps the flag
+            self->looked = self->slot->in_call =
+                pli_trace_ticks(); // a long one, and keeps the flag
         }
         return MPI_SUCCESS;
     }

@@ -117,6 +117,7 @@ static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, co
                    uint64_t begin, const struct completed *b, int n, const int *places)
 {
     uint64_t end = pli_trace_ticks();
+    begin = pli_trace_since(self, begin, end);
     struct pli_trace_site *s = pli_trace_count(self, function, site, begin, end);
     uint32_t at = (uint32_t)(s - self->slot->sites);
     sample(self, function, site, at, begin, end, b);
@@ -419,6 +420,7 @@ static void start(struct pli_trace_thread *self, enum pli_trace_fn function, con
                   uint64_t begin, int n, const MPI_Request *requests)
 {
     uint64_t end = pli_trace_ticks();
+    begin = pli_trace_since(self, begin, end);
     struct pli_trace_site *s = pli_trace_count(self, function, site, begin, end);
     uint32_t at = (uint32_t)(s - self->slot->sites);
     for (int i = 0; i < n; i++) {

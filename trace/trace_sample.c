@@ -4,7 +4,7 @@
 
 enum {
     N_LOOK = 256,     // looks in vain after which a call is timed: some 3 us
-    EVERY = 128,      // sampled calls of which one is timed, in the mean
+    EVERY = 512,      // sampled calls of which one is timed, in the mean
     N_FIRST = 16,     // calls that must be short before others are not timed
     SHORT_NS = 2000,  // a call of this time is no short one
     CAP_NS = 20000,   // what took longer was an accident: it is not taken for that of others
@@ -109,7 +109,7 @@ static void set_entry(struct pli_trace_thread *self, struct pli_trace_sampled *q
     };
 }
 
-// Which call is timed must not go with what the program does at every 32nd, nor with what the
+// Which call is timed must not go with what the program does at every 64th, nor with what the
 // partner times.
 static uint32_t next_random(struct pli_trace_thread *self)
 {

@@ -63,6 +63,45 @@ static void check_size(const struct pli_job *job)
     }
 }
 
+// How many words an option takes that is one of these: 2 or 1, 0: it is none.
+static int n_words(const char *word, const char *const *names)
+{
+    const char *name = word + (word[0] == '-' && word[1] == '-' ? 2 : 1);
+    for (size_t i = 0; word[0] == '-' && names[i] != NULL; i++) {
+        size_t len = strlen(names[i]);
+        if (strncmp(name, names[i], len) == 0 && (name[len] == '\0' || name[len] == '=')) {
+            return name[len] == '=' ? 1 : 2;
+        }
+    }
+    return 0;
+}
+
+// What is put between a program and MPI is loaded when it starts.
+static void say_late(const struct pli_job *job)
+{
+    const struct pli_options *o = &job->opt;
+    const struct {
+        const char *name;
+        bool is_asked;
+    } all[] = {
+        { "check", o->check != NULL },   { "record", o->record != NULL },
+        { "replay", o->replay != NULL }, { "tool", o->tools != NULL },
+        { "gdb", o->gdb != NULL },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const char *const names[] = { all[i].name, NULL };
+        bool had = false;
+        for (uint32_t k = 1; k < job->from->program && k < job->from->n_arg; k++) {
+            had = had || n_words(job->from->argv[k], names) > 0;
+        }
+        if (all[i].is_asked && !had) {
+            pli_say("--%s has no effect: the ranks of this checkpoint were started without it, and "
+                    "go on as they were",
+                    all[i].name);
+        }
+    }
+}
+
 // Slurm has started a job once more that was preempted: it goes on from its last checkpoint, of
 // which the options and the program are the same.
 static void go_on_after_preemption(const struct pli_options *o)
@@ -84,6 +123,9 @@ void pli_restart_check(const struct pli_job *job)
     }
     if (job->from != NULL) {
         check_size(job);
+    }
+    if (pli_restart_is_image(job)) {
+        say_late(job);
     }
     if (o->is_movable && (o->bind != NULL || o->impi_server != NULL)) {
         pli_say_bad("--movable and %s exclude each other",
@@ -207,19 +249,6 @@ static const char *const places[] = { "hosts",
                                       "ghost",
                                       "grr",
                                       NULL };
-
-// How many words an option takes that is one of these: 2 or 1, 0: it is none.
-static int n_words(const char *word, const char *const *names)
-{
-    const char *name = word + (word[0] == '-' && word[1] == '-' ? 2 : 1);
-    for (size_t i = 0; word[0] == '-' && names[i] != NULL; i++) {
-        size_t len = strlen(names[i]);
-        if (strncmp(name, names[i], len) == 0 && (name[len] == '\0' || name[len] == '=')) {
-            return name[len] == '=' ? 1 : 2;
-        }
-    }
-    return 0;
-}
 
 // All words from the second on, below end, but those options.
 static uint32_t copy_without(char *const *words, uint32_t end, const char *const *names, char **to)

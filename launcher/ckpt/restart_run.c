@@ -24,6 +24,7 @@
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/spawn.h"
 #include "launcher/job/role.h"
+#include "launcher/observe/trace_memory.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 
@@ -306,6 +307,24 @@ static void kill_all(void)
     }
 }
 
+// Ranks go on in what they were started with.
+static void adopt_records(const struct pli_job *job)
+{
+    uint32_t n = 0, n_rank = pli_launcher.ckpt->restart.n_restored;
+    if (job->trace_fd <= 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < n_rank; i++) {
+        const struct pli_ckpt_restored *b = &pli_launcher.ckpt->restart.restored[i];
+        n += pli_trace_memory_adopt(pid_of(b), b->from->pid) ? 1 : 0;
+    }
+    if (n < n_rank) {
+        pli_say("%u of the %u ranks that were restored record nothing for %s: the job was started "
+                "without it",
+                n_rank - n, n_rank, job->opt.timeline != NULL ? "--timeline" : "--profile");
+    }
+}
+
 static bool adopt(struct pli_job *job)
 {
     for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_restored; i++) {
@@ -327,6 +346,7 @@ static bool adopt(struct pli_job *job)
         }
     }
     job->n_begun = job->n_first;
+    adopt_records(job);
     return true;
 }
 

@@ -244,9 +244,9 @@ void pli_profile_print(const struct pli_profile *p, FILE *to)
         paragraph(
             to, "",
             "No rank called MPI through a shared library, so there is nothing to show. A "
-            "program that has the library built in (-static, libmpi_abi.a), and ranks that go on "
-            "from an image (--restart), cannot be observed. Of UPC only calls of MPI and "
-            "the phases of <pupc.h> are recorded.");
+            "program that has the library built in (-static, libmpi_abi.a) cannot be observed, nor "
+            "can ranks that go on from an image (--restart) of a job without --profile. Of UPC "
+            "only calls of MPI and the phases of <pupc.h> are recorded.");
         return;
     }
     heading(to, "Look at this first");

@@ -13,11 +13,14 @@
 #include "tools/lib/source_line.h"
 #include "trace/trace_wire.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PAGE = 65536 };
@@ -60,15 +63,16 @@ bool pli_trace_memory_open(struct pli_job *job)
     struct pli_trace_memory_state *self = pli_launcher.trace_memory;
     const char *text = pli_environment_get(&job->apps[0], "PLI_TRACE_MODE");
     unsigned flags = 0, n_event = 0;
-    self->fd = -1;
+    struct pli_trace_memory *m = &self->started;
+    m->fd = -1;
     if (text == NULL || sscanf(text, "%u,%u", &flags, &n_event) != 2) {
         return true;
     }
     uint64_t bytes = pli_trace_slot_bytes(n_event);
-    self->fd = memfd_create("pliant-trace", 0);
+    m->fd = memfd_create("pliant-trace", 0);
     void *p = MAP_FAILED;
-    if (self->fd >= 0 && ftruncate(self->fd, (off_t)(PAGE + bytes * PLI_TRACE_N_SLOT)) == 0) {
-        p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, 0);
+    if (m->fd >= 0 && ftruncate(m->fd, (off_t)(PAGE + bytes * PLI_TRACE_N_SLOT)) == 0) {
+        p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
     }
     if (p == MAP_FAILED) {
         pli_say("there is no memory to record what ranks do (%s): leave --profile and --timeline "
@@ -76,7 +80,8 @@ bool pli_trace_memory_open(struct pli_job *job)
                 strerror(errno));
         return false;
     }
-    struct pli_trace_header *h = self->header = p;
+    struct pli_trace_header *h = m->header = p;
+    m->n_event = n_event;
     h->version = PLI_TRACE_VERSION;
     h->flags = flags | (has_counter() ? PLI_TRACE_COUNTER : 0);
     h->n_slot = PLI_TRACE_N_SLOT;
@@ -86,26 +91,161 @@ bool pli_trace_memory_open(struct pli_job *job)
     h->ticks = ticks(h->flags);
     h->ns = pli_clock_ns();
     h->magic = PLI_TRACE_MAGIC;
-    job->trace_fd = self->fd;
+    job->trace_fd = m->fd;
     return true;
+}
+
+// The recorder's memory among the descriptors of a process; -1: it has none.
+static int find_memory(int pid)
+{
+    char dir[64], path[sizeof dir + 300], to[64];
+    snprintf(dir, sizeof dir, "/proc/%d/fd", pid);
+    DIR *d = opendir(dir);
+    int fd = -1;
+    for (struct dirent *e; fd < 0 && d != NULL && (e = readdir(d)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        ssize_t n = readlink(path, to, sizeof to - 1);
+        to[n > 0 ? n : 0] = '\0';
+        if (strcmp(to, "/memfd:pliant-trace (deleted)") == 0) {
+            fd = open(path, O_RDWR | O_CLOEXEC);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return fd;
+}
+
+// A rank that is restored may be inside a call, and its counter another one: what counts begins
+// now. Names of call sites, peers and phases stay, because the rank has their numbers.
+static void begin_anew(struct pli_trace_slot *s, uint64_t now)
+{
+    s->begin = now;
+    s->in_call = s->in_call != 0 ? now : 0;
+    s->end = s->last = s->ticks_mpi = s->ticks_waited = 0;
+    atomic_store(&s->n_event, 0);
+    memset(s->bins, 0, sizeof s->bins);
+    for (uint32_t i = 0; i < PLI_TRACE_N_PHASE; i++) {
+        s->phases[i].n = s->phases[i].ticks = s->phases[i].ticks_mpi = 0;
+    }
+    for (uint32_t i = 0; i < PLI_TRACE_N_SITE; i++) {
+        s->sites[i].n = s->sites[i].ticks = s->sites[i].longest = s->sites[i].bytes = 0;
+    }
+    for (uint32_t i = 0; i < PLI_TRACE_N_PEER; i++) {
+        s->peers[i].n_sent = s->peers[i].bytes_sent = s->peers[i].ticks_waited = 0;
+    }
+    for (uint32_t i = 0; i < PLI_TRACE_N_SAMPLED; i++) {
+        s->sampled[i].n_added = s->sampled[i].n_left;
+        s->sampled[i].timed = now;
+    }
+}
+
+static uint32_t n_used(const struct pli_trace_memory *m)
+{
+    uint32_t n = m->header != NULL ? atomic_load(&m->header->n_used) : 0;
+    return n < PLI_TRACE_N_SLOT ? n : PLI_TRACE_N_SLOT;
+}
+
+static struct pli_trace_slot *map_slot(const struct pli_trace_memory *m, uint32_t i, int flags)
+{
+    uint64_t bytes = pli_trace_slot_bytes(m->n_event);
+    struct pli_trace_slot *s =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, m->fd, (off_t)(PAGE + i * bytes));
+    return s != MAP_FAILED ? s : NULL;
+}
+
+static void unmap_slot(const struct pli_trace_memory *m, struct pli_trace_slot *s)
+{
+    munmap(s, pli_trace_slot_bytes(m->n_event));
+}
+
+static void close_memory(struct pli_trace_memory *m)
+{
+    if (m->header != NULL) {
+        munmap(m->header, PAGE);
+        close(m->fd);
+        m->header = NULL;
+        m->fd = -1;
+    }
+}
+
+// Whether it is one, of this version and as large as it says.
+static bool is_memory(const struct pli_trace_memory *m)
+{
+    const struct pli_trace_header *h = m->header;
+    struct stat st;
+    uint64_t bytes = pli_trace_slot_bytes(h->n_event);
+    return h->magic == PLI_TRACE_MAGIC && h->version == PLI_TRACE_VERSION &&
+           (h->n_event & (h->n_event - 1)) == 0 && h->n_slot == PLI_TRACE_N_SLOT &&
+           h->slot_bytes == bytes && h->slots_at == PAGE && fstat(m->fd, &st) == 0 &&
+           (uint64_t)st.st_size >= PAGE + bytes * PLI_TRACE_N_SLOT;
+}
+
+bool pli_trace_memory_adopt(int pid, int own)
+{
+    struct pli_trace_memory_state *self = pli_launcher.trace_memory;
+    struct pli_trace_memory m = { .fd = find_memory(pid), .pid = (uint32_t)own };
+    void *p =
+        m.fd >= 0 ? mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, m.fd, 0) : MAP_FAILED;
+    if (p == MAP_FAILED) {
+        m.fd >= 0 ? close(m.fd) : 0;
+        return false;
+    }
+    m.header = p;
+    if (!is_memory(&m)) {
+        close_memory(&m);
+        return false;
+    }
+    m.n_event = m.header->n_event;
+    m.header->ticks = ticks(m.header->flags);
+    m.header->ns = pli_clock_ns();
+    for (uint32_t i = 0; i < n_used(&m); i++) {
+        struct pli_trace_slot *s = map_slot(&m, i, MAP_SHARED);
+        if (s != NULL && s->pid == m.pid) {
+            begin_anew(s, m.header->ticks);
+        }
+        if (s != NULL) {
+            unmap_slot(&m, s);
+        }
+    }
+    self->restored =
+        pli_say_need(reallocarray(self->restored, self->n_restored + 1, sizeof *self->restored));
+    self->restored[self->n_restored++] = m;
+    return m.n_event > 0 || self->started.n_event == 0;
 }
 
 void pli_trace_memory_close(void)
 {
     struct pli_trace_memory_state *self = pli_launcher.trace_memory;
-    if (self->header != NULL) {
-        munmap(self->header, PAGE);
-        close(self->fd);
-        self->header = NULL;
-        self->fd = -1;
+    close_memory(&self->started);
+    for (uint32_t i = 0; i < self->n_restored; i++) {
+        close_memory(&self->restored[i]);
     }
+    free(self->restored);
+    self->restored = NULL;
+    self->n_restored = 0;
 }
 
 uint32_t pli_trace_memory_count(void)
 {
-    struct pli_trace_memory_state *self = pli_launcher.trace_memory;
-    uint32_t n = self->header != NULL ? atomic_load(&self->header->n_used) : 0;
-    return n < PLI_TRACE_N_SLOT ? n : PLI_TRACE_N_SLOT;
+    const struct pli_trace_memory_state *self = pli_launcher.trace_memory;
+    uint32_t n = n_used(&self->started);
+    for (uint32_t i = 0; i < self->n_restored; i++) {
+        n += n_used(&self->restored[i]);
+    }
+    return n;
+}
+
+// The memory that has slot i of all, and its number there.
+static const struct pli_trace_memory *memory_of(uint32_t *i)
+{
+    const struct pli_trace_memory_state *self = pli_launcher.trace_memory;
+    const struct pli_trace_memory *m = &self->started;
+    for (uint32_t k = 0; k < self->n_restored && *i >= n_used(m); k++) {
+        *i -= n_used(m);
+        m = &self->restored[k];
+    }
+    return m;
 }
 
 // From the counter to ns of the host's clock.
@@ -141,6 +281,12 @@ static uint64_t span_ns(const struct rate *r, uint64_t n)
     return (uint64_t)((double)n * r->ns_per_tick);
 }
 
+static bool is_site(const struct pli_trace_slot *s, const struct pli_trace_site *e)
+{
+    return e->function < pli_trace_model_n_function &&
+           (e->module < s->n_module || e->module == PLI_TRACE_NOBODY);
+}
+
 // What is in the slot must be what the library writes; "" or what is wrong.
 static const char *judge(const struct pli_trace_slot *s)
 {
@@ -158,16 +304,15 @@ static const char *judge(const struct pli_trace_slot *s)
         }
     }
     for (uint32_t i = 0; i < PLI_TRACE_N_SITE; i++) {
-        const struct pli_trace_site *e = &s->sites[i];
-        if (e->n > 0 && (e->function >= pli_trace_model_n_function ||
-                         (e->module >= s->n_module && e->module != PLI_TRACE_NOBODY))) {
+        if (s->sites[i].n > 0 && !is_site(s, &s->sites[i])) {
             return "a call site in it names no MPI function or no file";
         }
     }
     for (uint32_t i = 0; i < PLI_TRACE_N_SAMPLED; i++) {
         const struct pli_trace_sampled *q = &s->sampled[i];
         bool has = q->n_added != q->n_left;
-        if (has && (q->site >= PLI_TRACE_N_SITE || s->sites[q->site].n == 0)) {
+        if (has && (q->site >= PLI_TRACE_N_SITE || s->sites[q->site].address == 0 ||
+                    !is_site(s, &s->sites[q->site]))) {
             return "calls that were sampled in it have no call site";
         }
         if (q->n_added < q->n_left) {
@@ -317,25 +462,20 @@ static void pack_slot(const struct pli_trace_slot *s, const struct pli_trace_hea
 
 bool pli_trace_memory_pack(uint32_t i, struct pli_pack *p, char *why, unsigned long cap)
 {
-    struct pli_trace_memory_state *self = pli_launcher.trace_memory;
-    const struct pli_trace_header *h = self->header;
+    const struct pli_trace_memory *m = memory_of(&i);
+    const struct pli_trace_header *h = m->header;
     why[0] = '\0';
     // The sizes are not those in the memory, which a rank may have overwritten.
-    const char *text = pli_environment_get(&pli_launcher.job->apps[0], "PLI_TRACE_MODE");
-    unsigned flags = 0, n_event = 0;
-    if (text == NULL || sscanf(text, "%u,%u", &flags, &n_event) != 2 ||
-        h->magic != PLI_TRACE_MAGIC || h->n_event != n_event) {
+    if (h->magic != PLI_TRACE_MAGIC || h->n_event != m->n_event) {
         snprintf(why, cap, "a rank has overwritten the memory in which calls are recorded");
         return false;
     }
-    uint64_t bytes = pli_trace_slot_bytes(n_event);
-    struct pli_trace_slot *s =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, self->fd, (off_t)(PAGE + i * bytes));
-    if (s == MAP_FAILED) {
+    struct pli_trace_slot *s = map_slot(m, i, MAP_PRIVATE);
+    if (s == NULL) {
         snprintf(why, cap, "what a rank recorded cannot be read: %s", strerror(errno));
         return false;
     }
-    bool is_good = atomic_load(&s->is_used) == 1;
+    bool is_good = atomic_load(&s->is_used) == 1 && (m->pid == 0 || s->pid == m->pid);
     const char *wrong = is_good ? judge(s) : "";
     if (wrong[0] != '\0') {
         snprintf(why, cap, "what process %u recorded makes no sense (%s), and is left out", s->pid,
@@ -348,6 +488,6 @@ bool pli_trace_memory_pack(uint32_t i, struct pli_pack *p, char *why, unsigned l
     if (is_good) {
         pack_slot(s, h, p);
     }
-    munmap(s, bytes);
+    unmap_slot(m, s);
     return is_good;
 }

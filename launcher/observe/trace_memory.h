@@ -10,15 +10,28 @@ struct pli_job;
 struct pli_pack;
 struct pli_trace_header;
 
-// pli_launcher.trace_memory
-struct pli_trace_memory_state {
+// One memory: that of the ranks that were started, and one of each rank that was restored, which
+// has brought its own.
+struct pli_trace_memory {
     struct pli_trace_header *header; // NULL: nothing is recorded
     int fd;
+    uint32_t n_event;
+    uint32_t pid; // whose slots count, 0: all
+};
+
+// pli_launcher.trace_memory
+struct pli_trace_memory_state {
+    struct pli_trace_memory started, *restored;
+    uint32_t n_restored;
 };
 
 // Make it, where the job's environment asks for it (PLI_TRACE_MODE); ranks that are started from
 // now on inherit it. False, with a sentence, where there is no such memory.
 bool pli_trace_memory_open(struct pli_job *job);
+// Ranks that were restored record in the memory that their image has, of which all is forgotten
+// that was before: find that of process `pid`, which knows itself as `own`. False: it has none, or
+// one without events where some are asked for.
+bool pli_trace_memory_adopt(int pid, int own);
 void pli_trace_memory_close(void);
 
 uint32_t pli_trace_memory_count(void);

@@ -211,6 +211,48 @@ static void file_access(const char *name)
     MPI_File_close(&f);
 }
 
+// Whom rank 0 received from, in which order.
+static void gather(int n, const char *when)
+{
+    int value = rank, from;
+    MPI_Status status;
+    for (int i = 0; i < n * (size - 1) && rank == 0; i++) {
+        if (when[0] == 'b') {
+            MPI_Recv(&from, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status); // recv before
+        } else {
+            MPI_Recv(&from, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status); // recv after
+        }
+        printf("%s %d\n", when, from);
+    }
+    for (int i = 0; i < n && rank > 0; i++) {
+        usleep((unsigned)(rank * 731 + i * 977) % 2000);
+        MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+    fflush(stdout);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// The job ends behind its checkpoint, and goes on when it is restarted. A replay has no checkpoint.
+static void restored(void)
+{
+    int is_restarted = 0, value = 1;
+    float wrong;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPIX_Phase_begin("both");
+    gather(20, "before");
+    if (MPIX_Checkpoint(MPI_COMM_WORLD, &is_restarted) == MPI_SUCCESS && !is_restarted) {
+        gather(30, "lost");
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    gather(10, "after");
+    MPIX_Phase_end();
+    if (rank == 1) {
+        MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+    } else if (rank == 0) {
+        MPI_Recv(&wrong, 1, MPI_FLOAT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE); // wrong type
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "late";
@@ -238,6 +280,8 @@ int main(int argc, char **argv)
         scribble();
     } else if (strcmp(what, "file") == 0) {
         file_access(argv[2]);
+    } else if (strcmp(what, "restored") == 0) {
+        restored();
     } else if (strcmp(what, "killed") == 0) {
         ring();
         if (rank == 1) {
