@@ -41,8 +41,8 @@ static bool is_whole_world(struct pli_observe_process *me)
     int size = 0, version = 0;
     return pli_check_lib.get_process(me) &&
            pli_check_lib.comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS && (int)me->size == size &&
-           size > 2 &&
-           pli_check_lib.world_version(MPI_COMM_WORLD, &version) == MPI_SUCCESS && version <= 0;
+           size > 2 && pli_check_lib.world_version(MPI_COMM_WORLD, &version) == MPI_SUCCESS &&
+           version <= 0;
 }
 
 uint32_t pli_check_cycle_send(const void *site, uint32_t max)

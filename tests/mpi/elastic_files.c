@@ -63,7 +63,8 @@ static void work_in_old(void)
     MPI_Win win;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_File f = open_file(MPI_COMM_WORLD, "old");
-    T_MPI(MPI_Win_allocate(sizeof *words, sizeof *words, MPI_INFO_NULL, MPI_COMM_WORLD, &words, &win));
+    T_MPI(MPI_Win_allocate(sizeof *words, sizeof *words, MPI_INFO_NULL, MPI_COMM_WORLD, &words,
+                           &win));
     *words = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     T_MPI(MPIX_World_resize(MPI_COMM_WORLD, -1) == MPI_SUCCESS ? MPI_ERR_OTHER : MPI_SUCCESS);
