@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A world that grows and shrinks while its ranks have files and windows: those of the first world go
-// on among its ranks, and the new world has its own, with a shared pointer of all its ranks.
+// A world that grows and shrinks while its ranks have files and windows: those of the first world
+// go on among its ranks, and the new world has its own, with a shared pointer of all its ranks.
 #include "obj.h"
 
 #include <mpi.h>
