@@ -78,6 +78,7 @@ static bool find_library(void *library)
         "PMPI_Comm_free",
         "PMPI_Alltoall",
         "PMPI_Alltoallv",
+        "PMPIX_Comm_world_version",
     };
     void *found[sizeof names / sizeof names[0]];
     bool is_complete = library != NULL;

@@ -112,6 +112,7 @@ extern struct pli_check_library {
                     MPI_Comm comm);
     int (*alltoallv)(const void *out, const int *n, const int *at, MPI_Datatype type, void *in,
                      const int *m, const int *to, MPI_Datatype t, MPI_Comm comm);
+    int (*world_version)(MPI_Comm comm, int *version);
 } pli_check_lib;
 extern void *pli_check_next[PLI_CHECK_N_SYM], *pli_check_next_std[PLI_CHECK_N_SYM];
 

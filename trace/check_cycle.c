@@ -34,13 +34,15 @@ static struct {
     int n_told, n_judged, cap;
 } state;
 
-// In a world of several jobs others may not be looked at.
+// In a world of several jobs others may not be looked at. A world that was resized or forked is not
+// looked at: its members have begun with different ones. All members of a world say the same.
 static bool is_whole_world(struct pli_observe_process *me)
 {
-    int size = 0;
+    int size = 0, version = 0;
     return pli_check_lib.get_process(me) &&
            pli_check_lib.comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS && (int)me->size == size &&
-           size > 2;
+           size > 2 && pli_check_lib.world_version(MPI_COMM_WORLD, &version) == MPI_SUCCESS &&
+           version <= 0;
 }
 
 uint32_t pli_check_cycle_send(const void *site, uint32_t max)

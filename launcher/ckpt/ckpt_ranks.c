@@ -146,8 +146,7 @@ static bool are_copied(void)
 {
     bool is_all = pli_launcher.ckpt->n_rank > 0;
     for (struct pli_ckpt_rank *r = next_rank(NULL); r != NULL; r = next_rank(r)) {
-        is_all = is_all &&
-                 (!r->is_wanted || (r->copy.pid != 0 && pli_ckpt_copy_measure(&r->copy)));
+        is_all = is_all && (!r->is_wanted || (r->copy.pid != 0 && pli_ckpt_copy_measure(&r->copy)));
     }
     return is_all;
 }

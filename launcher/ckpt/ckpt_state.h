@@ -66,9 +66,9 @@ struct pli_ckpt_part {
 };
 // The ranks of the hosts whose ranks do not move, in a move.
 enum pli_ckpt_others {
-    PLI_CKPT_OTHERS_STOPPED,   // with those that move
-    PLI_CKPT_OTHERS_GO_ON,     // or are about to
-    PLI_CKPT_OTHERS_STOPPING,  // once more, to connect with those that have moved
+    PLI_CKPT_OTHERS_STOPPED,  // with those that move
+    PLI_CKPT_OTHERS_GO_ON,    // or are about to
+    PLI_CKPT_OTHERS_STOPPING, // once more, to connect with those that have moved
     PLI_CKPT_OTHERS_DRAINING,
     PLI_CKPT_OTHERS_LEAVING
 };
@@ -78,8 +78,8 @@ struct pli_ckpt_head {
     uint64_t *clocks;
     struct pli_pack said; // by the host whose ranks move, of them
     enum pli_ckpt_others others;
-    bool is_gathering;      // they are to stop once more,
-    bool is_gather_bad;     // and one could not: try again
+    bool is_gathering;  // they are to stop once more,
+    bool is_gather_bad; // and one could not: try again
     struct pli_timer gather;
     uint64_t others_ns, others_from_ns; // how long they have stood still, and since when they do
 };

@@ -45,9 +45,8 @@ static void say(enum pli_ckpt_step step)
 static void go(enum pli_ckpt_others to, enum pli_ckpt_step step)
 {
     head()->others = to;
-    for (uint32_t h = 0; h < head()->n_part && step != PLI_CKPT_STEP_DRAIN &&
-                         step != PLI_CKPT_STEP_DUMP;
-         h++) {
+    for (uint32_t h = 0;
+         h < head()->n_part && step != PLI_CKPT_STEP_DRAIN && step != PLI_CKPT_STEP_DUMP; h++) {
         if (h != pli_launcher.ckpt->moved_host) {
             head()->parts[h].stage = 0;
         }
@@ -168,8 +167,7 @@ bool pli_migrate_gather_hear(uint32_t host, enum pli_ckpt_stage stage, bool is_b
     }
     head()->parts[host].stage = stage;
     // What happens later ends the job, not the move.
-    head()->is_gather_bad =
-        head()->is_gather_bad || (is_bad && stage == PLI_CKPT_STAGE_STOPPED);
+    head()->is_gather_bad = head()->is_gather_bad || (is_bad && stage == PLI_CKPT_STAGE_STOPPED);
     advance();
     return true;
 }

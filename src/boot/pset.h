@@ -34,12 +34,12 @@ uint32_t pli_pset_count(const struct pli_node *node);
 bool pli_pset_get(const struct pli_node *node, uint32_t i, struct pli_pset *out);
 bool pli_pset_find(const struct pli_node *node, const char *name, struct pli_pset *out);
 
-// Versions of the world, mpi://WORLD@2 and so on: the numbers that are kept now, 0: none; the set of
-// one; and whether a set that was read since was kept all the time, as all others are.
+// Versions of the world, mpi://WORLD@2 and so on: the numbers that are kept now, 0: none; the set
+// of one; and whether a set that was read since was kept all the time, as all others are.
 void pli_pset_worlds(const struct pli_node *node, uint32_t *oldest_out, uint32_t *newest_out);
 bool pli_pset_get_world(const struct pli_node *node, uint32_t number, struct pli_pset *out);
 bool pli_pset_is_kept(const struct pli_node *node, const struct pli_pset *set);
-// Add the next version; those that were kept longest make room for it. The same again is no mistake.
+// Add the next version; those that were kept longest make room for it. The same again is fine.
 // Context: one process of the host, its launcher.
 enum pli_err pli_pset_add_world(struct pli_node *node, uint32_t number, const uint32_t *indices,
                                 uint32_t n);

@@ -75,9 +75,9 @@ struct pli_pset_table {
     char text[PLI_PSET_N_TEXT];
     struct pli_pset_ring ring;
 };
-_Static_assert(sizeof(struct pli_pset_table) ==
-                   64 + 4 * PLI_PSET_N_LIST + 48 * PLI_PSET_N_SET + 12 * PLI_PSET_N_RUN +
-                       PLI_PSET_N_TEXT + 16 + 48 * PLI_PSET_N_WORLD + 12 * PLI_PSET_N_RUN,
+_Static_assert(sizeof(struct pli_pset_table) == 64 + 4 * PLI_PSET_N_LIST + 48 * PLI_PSET_N_SET +
+                                                    12 * PLI_PSET_N_RUN + PLI_PSET_N_TEXT + 16 +
+                                                    48 * PLI_PSET_N_WORLD + 12 * PLI_PSET_N_RUN,
                "shared with other processes");
 
 #endif

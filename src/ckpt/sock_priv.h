@@ -24,7 +24,7 @@ struct pli_sock_conn {
     bool is_marked;  // this process has written its mark
     bool is_read;    // read to its end
     bool is_over;    // the other end did not write a mark: it is closed for good
-    bool is_pending; // the other end is on its way to another host, and is connected when it is there
+    bool is_pending; // the other end is on its way to another host, and is connected there later
     uint32_t n_mark; // bytes of it
     uint64_t id;
     char *kept;

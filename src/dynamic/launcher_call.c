@@ -39,8 +39,8 @@ static enum pli_err transfer(struct pli_lane *lane, int fd, char *buf, size_t le
     return PLI_OK;
 }
 
-// While ranks are on their way to another host the launcher does nothing else, and a process with an
-// open request could not be stopped again for the end of the move.
+// While ranks are on their way to another host the launcher does nothing else, and a process with
+// an open request could not be stopped again for the end of the move.
 static void hold_between_moves(struct pli_lane *lane)
 {
     pli_freeze_hold();

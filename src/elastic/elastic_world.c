@@ -254,7 +254,10 @@ enum pli_err pli_elastic_world_resize_info(struct pli_comm *comm, int size, stru
     if (comm->is_span) {
         return pli_comm_refuse_span(comm, "a world of another size");
     }
-    if (comm->rank == 0) {
+    if (comm->rank == 0 && size < 0) { // of which the launcher would hear as 0
+        answer.error = -1;
+        snprintf(answer.text, sizeof answer.text, "a world cannot have %d ranks", size);
+    } else if (comm->rank == 0) {
         err = pli_host_hint_resize(comm->ep->lane, size, info, &answer);
         answer.error = err != PLI_OK && answer.error == 0 ? -1 : answer.error;
         if (err != PLI_OK) {

@@ -81,7 +81,10 @@ static enum pli_err copy_world(uint32_t number, struct found *f)
                               "replaced long ago: those from " PLI_PSET_WORLD "@%u on are known"
                             : "there is no process set '" PLI_PSET_WORLD
                               "@%u': the newest version is " PLI_PSET_WORLD "@%u",
-                        number, number < oldest ? oldest : newest > 0 ? newest : 1);
+                        number,
+                        number < oldest ? oldest
+                        : newest > 0    ? newest
+                                        : 1);
     }
     f->set.runs = f->runs;
     return PLI_OK;
@@ -142,8 +145,7 @@ static enum pli_err find(const char *name, struct found *f)
                         "this process has no MPI rank: only the first UPC thread of its group has "
                         "one; mpiexec --ranks-per-proc=N gives one to every thread");
     }
-    uint32_t version =
-        pli_pset_is_name(PLI_PSET_WORLD, name) ? pli_session_live_version() : 0;
+    uint32_t version = pli_pset_is_name(PLI_PSET_WORLD, name) ? pli_session_live_version() : 0;
     uint32_t number = version > 0 ? version + 1 : pli_pset_world_number(name);
     if (number != 0) {
         return copy_world(number, f);
@@ -171,7 +173,7 @@ static struct {
         uint32_t set;   // by its place in the table
     } * all;
     uint32_t n, cap;
-    uint32_t next_world;                   // the first that was not looked at
+    uint32_t next_world;                     // the first that was not looked at
     unsigned char is_in[PLI_PSET_N_SET / 8]; // sets of the table
 } shown = { .lock = PTHREAD_MUTEX_INITIALIZER };
 

@@ -9,7 +9,7 @@
 // file (open for writing: NUMBERS.RANK, a line in each step, in turn by two descriptors that share
 // their place), lockedfile (the same, with a lock), shared (memory), locked (memory), onefile
 // (NUMBERS.all, to which all ranks add lines, rank 1 many before it lets itself be stopped),
-// scratch (NUMBERS.RANK, which loses its name when the file GATE.scratch is there). Or how ranks end
+// scratch (NUMBERS.RANK, which loses its name when GATE.scratch is there). Or how ranks end
 // that do so when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by
 // MPI_Fork).
 // Or threads: three others, which count, each in its own thread-local memory, and are joined.

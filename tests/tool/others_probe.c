@@ -6,8 +6,8 @@
 // Ranks 0 and 2 exchange a number in each step, and send it to rank 1, which checks that all come
 // once and in order. When the file FLAG.call is there, rank 3 makes a process set, sends its first
 // message to rank 1, and asks mpiexec for something; rank 1 looks for the set when it is told to
-// end. All have the file FLAG.lines open, to which ranks 0 and 2 add a line in each step, and rank 1
-// one when it ends; none may get lost. All end when the file FLAG is there.
+// end. All have the file FLAG.lines open, to which ranks 0 and 2 add a line in each step, and rank
+// 1 one when it ends; none may get lost. All end when the file FLAG is there.
 #include <mpi.h>
 
 #include <fcntl.h>

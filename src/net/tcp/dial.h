@@ -18,7 +18,7 @@ struct pli_dial_call {
     const struct pli_node_host *there;
     const _Atomic uint32_t *moving; // host + 1 on which nobody is called now; or NULL
     uint32_t host;                  // the number of `there`
-    uint16_t port;     // of `there`
+    uint16_t port;                  // of `there`
     bool is_slow;      // a process that may be busy answers: once connected there is no hurry
     uint32_t from, to; // processes, by their index
     uint8_t lane, to_lane;

@@ -128,8 +128,8 @@ static void read_worlds(uint32_t n, uint32_t last)
         if (oldest > 0 && pli_pset_get_world(&node, oldest, &set) && set.n <= 1000) {
             pli_pset_list(&set, got);
             uint32_t has = set.n;
-            if (pli_pset_is_kept(&node, &set) && (has != world_list(oldest, n, list) ||
-                                                  memcmp(got, list, n * sizeof *got) != 0)) {
+            if (pli_pset_is_kept(&node, &set) &&
+                (has != world_list(oldest, n, list) || memcmp(got, list, n * sizeof *got) != 0)) {
                 _exit(1);
             }
         }
@@ -171,8 +171,9 @@ static void worlds(void)
     T_OK(newest == LAST + N_LARGE && oldest > LAST && newest - oldest > 100);
     T_OK(is_world(oldest, LARGE, &set) && is_world(newest, LARGE, &set));
     T_EQ(pli_pset_count(&node), before);
-    for (const char *const *bad = (const char *const[]){ "mpi://WORLD@", "mpi://WORLD@1", "mpi://WORLD@x",
-                                                         "mpi://WORLD@2x", "mpi://WORLD@99999999999", NULL };
+    for (const char *const *bad =
+             (const char *const[]){ "mpi://WORLD@", "mpi://WORLD@1", "mpi://WORLD@x",
+                                    "mpi://WORLD@2x", "mpi://WORLD@99999999999", NULL };
          *bad != NULL; bad++) {
         T_EQ(pli_pset_world_number(*bad), 0);
     }
