@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where in memory the bytes of a datatype are: what an access to a window tells its target, which does
-// not know the origin's types.
+// Where in memory the bytes of a datatype are: what an access to a window tells its target, which
+// does not know the origin's types.
 #ifndef PLI_SHIM_LAYOUT_H
 #define PLI_SHIM_LAYOUT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows on communicators that span clients, by messages: those that members of Pliant MPI's windows
-// send each other when they share no memory (onesided/region_wire.h, rma/win_wire.h), on a
+// Windows on communicators that span clients, by messages: those that members of Pliant MPI's
+// windows send each other when they share no memory (onesided/region_wire.h, rma/win_wire.h), on a
 // communicator that the window has for itself. A process serves the others whenever it looks for
 // progress, which it does in every call that waits.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner's side of a window: one receive for what others ask, posted again when it is dealt with,
-// so that what a member does here happens in the order of its messages.
+// The owner's side of a window: one receive for what others ask, posted again when it is dealt
+// with, so that what a member does here happens in the order of its messages.
 #include "shim/shim_win.h"
 #include <stdlib.h>
 #include <string.h>

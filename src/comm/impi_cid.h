@@ -10,10 +10,10 @@
 
 struct pli_comm;
 
-// All members of a spanning intracommunicator agree on a context that none of them uses: the largest
-// of those that each proposes. Where a client of another implementation takes part it is one more
-// than the largest in use. Context: no lock held; waits; there one thread at a time per process, since
-// IMPI's way of counting knows no threads.
+// All members of a spanning intracommunicator agree on a context that none of them uses: the
+// largest of those that each proposes. Where a client of another implementation takes part it is
+// one more than the largest in use. Context: no lock held; waits; there one thread at a time per
+// process, since IMPI's way of counting knows no threads.
 enum pli_err pli_impi_cid_agree(struct pli_comm *parent, uint64_t *context_out);
 
 // Its steps: the largest number of all members of an intracommunicator, spanning or not; n numbers

@@ -29,7 +29,7 @@ bool pli_impi_span_has_outside(const struct pli_group *g);
 bool pli_impi_span_has_later(void);
 enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *c);
 enum pli_err pli_impi_span_check_windows(const struct pli_comm *c);
-// Whether the number of every communicator is made by one process: threads may make several at once.
+// Whether the number of every communicator is made by one process: threads may make several then.
 bool pli_impi_span_has_made(void);
 
 // IMPI_CLIENT_SIZE, _COLOR, IMPI_HOST_SIZE, _COLOR: of the local group, and of the caller in it.

@@ -5,8 +5,6 @@
 // trip, and UCX is used for accesses to which it matters little.
 #include "onesided/region.h"
 
-#include "boot/boot.h"
-#include "boot/gateway_wire.h"
 #include "base/conf.h"
 #include "msg/progress.h"
 #include "obj/comm.h"
@@ -45,8 +43,7 @@ enum pli_err pli_region_create(const struct pli_region_plan *plan, struct pli_re
     if (r != NULL) {
         r->plan = *plan;
         r->comm = r->plan.comm = pli_comm_retain(plan->comm);
-        r->data_tag =
-            r->comm->is_span ? ((uint32_t)pli_boot.gateway->tag_ub + 1) / 2 : PLI_REGION_TAG_DATA;
+        r->data_tag = pli_region_msg_data_tag(r->comm);
         r->plan.may_register = plan->may_register && strcmp(pli_conf.ucx_rma, "never") != 0;
         r->is_always = strcmp(pli_conf.ucx_rma, "always") == 0;
         r->members = calloc(n, sizeof *r->members);

@@ -4,6 +4,8 @@
 #include "onesided/region_msg.h"
 
 #include "base/cpu.h"
+#include "boot/boot.h"
+#include "boot/gateway_wire.h"
 #include "msg/endpoint.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
@@ -223,6 +225,11 @@ uint32_t pli_region_msg_tag(struct pli_region *r)
 {
     uint32_t n = atomic_fetch_add_explicit(&r->next_tag, 1, memory_order_relaxed);
     return n % (r->data_tag - PLI_REGION_TAG_FIRST) + PLI_REGION_TAG_FIRST;
+}
+
+uint32_t pli_region_msg_data_tag(const struct pli_comm *c)
+{
+    return c->is_span ? ((uint32_t)pli_boot.gateway->tag_ub + 1) / 2 : PLI_REGION_TAG_DATA;
 }
 
 struct pli_region_access *pli_region_msg_begin(struct pli_region *r, int member, bool want_request)

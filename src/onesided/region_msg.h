@@ -8,6 +8,7 @@
 #include "msg/request.h"
 #include "onesided/region_wire.h"
 
+struct pli_comm;
 struct pli_datatype;
 struct pli_region;
 struct pli_region_member;
@@ -60,6 +61,7 @@ enum pli_err pli_region_msg_await(struct pli_region *r, int from, uint32_t tag,
                                   struct pli_request **out);
 
 uint32_t pli_region_msg_tag(struct pli_region *r);
+uint32_t pli_region_msg_data_tag(const struct pli_comm *c); // added to the tags of data
 struct pli_lane *pli_region_msg_lane(const struct pli_region *r);
 struct pli_datatype *pli_region_msg_byte(void); // MPI_BYTE
 

@@ -26,8 +26,8 @@ struct pli_win_lock_reply {
     uint32_t lost;   // rank of the last of them
 };
 
-// What a member tells the others of its memory when the window is made. Numbers in the host's order:
-// members have the same.
+// What a member tells the others of its memory when the window is made. Numbers in the host's
+// order: members have the same.
 struct pli_win_member {
     uint64_t base, window; // addresses, for members of the same process
     uint64_t size;
