@@ -261,7 +261,8 @@ static pid_t pid_of(const struct proc *p)
 {
     struct ucred who = { 0 };
     socklen_t len = sizeof who;
-    bool is_known = getsockopt(pli_agent_link_fd(p->link), SOL_SOCKET, SO_PEERCRED, &who, &len) == 0;
+    bool is_known =
+        getsockopt(pli_agent_link_fd(p->link), SOL_SOCKET, SO_PEERCRED, &who, &len) == 0;
     return is_known && who.pid > 0 ? who.pid : 0;
 }
 
