@@ -5,6 +5,7 @@
 #include "base/conf.h"
 #include "boot/agree_wire.h"
 #include "boot/launcher_wire.h"
+#include "impi/agent_native/native_agent.h"
 #include "launcher/base/loop.h"
 #include "launcher/base/pack.h"
 #include "launcher/base/say.h"
@@ -188,6 +189,14 @@ static bool may_work(const struct pli_job *job, const struct pli_node_row *r)
 
 // The agents of an IMPI client are those of its daemons.
 
+// Why the job ends is told by the first one, which has the connection to the server.
+static void agent_message(char word, const void *data, size_t len)
+{
+    if (word == PLI_NATIVE_AGENT_WHY) {
+        pli_head_tell_agent(0, word, data, len);
+    }
+}
+
 static void agent_up(struct pli_job *job)
 {
     (void)job;
@@ -239,7 +248,7 @@ const struct pli_role pli_role_head = {
     .open_agent_stderr = pli_role_open_agent_stderr,
     .agent_said = pli_role_agent_said,
     .agent_up = agent_up,
-    .agent_message = pli_role_agent_message,
+    .agent_message = agent_message,
     .agent_over = pli_role_agent_over,
     .end_agents = pli_impi_agents_are_over,
 };

@@ -256,9 +256,20 @@ void pli_agent_final(struct proc *p)
     }
 }
 
+// The process behind a connection on this machine; 0: on another.
+static pid_t pid_of(const struct proc *p)
+{
+    struct ucred who = { 0 };
+    socklen_t len = sizeof who;
+    bool is_known =
+        getsockopt(pli_agent_link_fd(p->link), SOL_SOCKET, SO_PEERCRED, &who, &len) == 0;
+    return is_known && who.pid > 0 ? who.pid : 0;
+}
+
 static void gone(struct proc *p)
 {
     struct agent *a = p->a;
+    pid_t pid = pid_of(p);
     unwatch(a, pli_agent_link_fd(p->link));
     pli_agent_link_destroy(p->link);
     p->link = NULL;
@@ -268,7 +279,10 @@ static void gone(struct proc *p)
         return;
     }
     a->n_gone++;
-    if (!p->is_final) {
+    if (!p->is_final && a->conf.env.has_token && a->state >= A_RUN) {
+        pli_agent_fail(a, "rank %u of the world (process %d) ended without MPI_Finalize",
+                       a->first_rank + p->index, (int)pid);
+    } else if (!p->is_final) {
         pli_agent_fail(a, "process %u of client %u ended without MPI_Finalize", p->index,
                        a->conf.env.rank);
     }
@@ -389,14 +403,10 @@ static void look_for_stopped(struct agent *a)
     }
     a->looked_s = t.tv_sec;
     for (uint32_t i = 0; i < a->conf.n_proc && text[0] == '\0'; i++) {
-        struct ucred who = { 0 };
-        socklen_t len = sizeof who;
-        if (a->proc[i] != NULL && a->proc[i]->link != NULL &&
-            getsockopt(pli_agent_link_fd(a->proc[i]->link), SOL_SOCKET, SO_PEERCRED, &who, &len) ==
-                0 &&
-            who.pid > 0 && pli_impi_proc_is_stopped(who.pid)) {
+        pid_t pid = a->proc[i] != NULL && a->proc[i]->link != NULL ? pid_of(a->proc[i]) : 0;
+        if (pid > 0 && pli_impi_proc_is_stopped(pid)) {
             snprintf(text, sizeof text, "rank %u of the world (process %d) is stopped",
-                     a->first_rank + i, (int)who.pid);
+                     a->first_rank + i, (int)pid);
         }
     }
     pli_impi_net_trouble(a->net, text);

@@ -25,8 +25,8 @@ struct piece {
 
 struct pli_agent_link {
     int fd;
-    int passed_fd;   // came with the first frame
-    bool has_first;  // that frame has come, and no descriptor is taken any more
+    int passed_fd;  // came with the first frame
+    bool has_first; // that frame has come, and no descriptor is taken any more
     const struct pli_agent_link_ops *ops;
     void *arg;
     struct piece *head, *tail;
@@ -259,8 +259,8 @@ enum pli_impi_err pli_agent_link_read(struct pli_agent_link *l)
             iov[n++] = (struct iovec){ l->room + l->got, direct };
         }
         iov[n++] = (struct iovec){ l->stage + l->to, STAGE - l->to };
-        enum pli_impi_err err = l->has_first ? pli_impi_sock_read(l->fd, iov, n, &len)
-                                             : read_first(l, iov, n, &len);
+        enum pli_impi_err err =
+            l->has_first ? pli_impi_sock_read(l->fd, iov, n, &len) : read_first(l, iov, n, &len);
         if (err != PLI_IMPI_OK) {
             return err == PLI_IMPI_AGAIN ? result : PLI_IMPI_ERR_PEER;
         }

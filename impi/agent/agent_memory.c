@@ -13,10 +13,10 @@ enum { PAGE = 4096 }; // the first one of each half is left out, so that no plac
 static bool map(struct pli_agent_memory *m, int fd, uint64_t size, bool is_agent)
 {
     uint64_t half = size / 2;
-    void *p = size < 4 * (uint64_t)PAGE || size > SIZE_MAX
-                  ? MAP_FAILED
-                  : mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-                         0);
+    void *p =
+        size < 4 * (uint64_t)PAGE || size > SIZE_MAX
+            ? MAP_FAILED
+            : mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     *m = (struct pli_agent_memory){ .fd = -1 };
     if (p == MAP_FAILED) {
         return false;

@@ -19,8 +19,7 @@ static void release(struct sending *s)
 {
     if (s->is_shared && s->data != NULL) {
         struct pli_agent_frame f = { .type = PLI_AGENT_GIVE,
-                                     .handle =
-                                         pli_agent_memory_offset(&s->proc->memory, s->data) };
+                                     .handle = pli_agent_memory_offset(&s->proc->memory, s->data) };
         pli_agent_put(s->proc, &f, NULL, NULL);
     } else {
         free(s->data);

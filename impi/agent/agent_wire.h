@@ -22,14 +22,14 @@ enum pli_agent_type {
     PLI_AGENT_ANSWER, // peer, srqid, handle (0: none), IS_YES: to ASKED
     PLI_AGENT_FINAL,  // the process has finalized
     // agent to process
-    PLI_AGENT_JOB,       // n: WORLD rank of the first process; data: the collated labels;
-                         // IS_SHARED: the memory can be used
-    PLI_AGENT_ARRIVED,   // peer, cid, lsrank, tag, msglen, srqid, handle; data: its first packet, or
-                         // IS_SHARED: n bytes at offset id, where the rest will be too
-    PLI_AGENT_PART,      // handle; msglen: offset; data
-    PLI_AGENT_RECEIVED,  // handle: all parts have come
-    PLI_AGENT_SENT,      // id, srqid: the data has left, or cannot (IS_BAD)
-    PLI_AGENT_MATCHED,   // id
+    PLI_AGENT_JOB,      // n: WORLD rank of the first process; data: the collated labels;
+                        // IS_SHARED: the memory can be used
+    PLI_AGENT_ARRIVED,  // peer, cid, lsrank, tag, msglen, srqid, handle; data: its first packet, or
+                        // IS_SHARED: n bytes at offset id, where the rest will be too
+    PLI_AGENT_PART,     // handle; msglen: offset; data
+    PLI_AGENT_RECEIVED, // handle: all parts have come
+    PLI_AGENT_SENT,     // id, srqid: the data has left, or cannot (IS_BAD)
+    PLI_AGENT_MATCHED,  // id
     PLI_AGENT_CANCELLED, // id, IS_YES; srqid is 0 if the agent no longer knew it
     PLI_AGENT_ASKED,     // peer, srqid: may this message be cancelled?
     PLI_AGENT_OVER,      // data: why the job must end, a line of text

@@ -224,8 +224,7 @@ static bool prepare(struct pli_native_agent *a)
     a->next_id = 1;
     pli_list_init(&a->outs);
     if (!pli_native_agent_box_init(a) ||
-        !pli_impi_heap_init(&a->heap, a->conf->node_fd, a->gateway->heap,
-                                    a->gateway->heap_size) ||
+        !pli_impi_heap_init(&a->heap, a->conf->node_fd, a->gateway->heap, a->gateway->heap_size) ||
         pli_shm_open(&a->shm, a->node, pli_node_agent(a->node), 0) != PLI_OK) {
         pli_native_agent_fail(a, "no memory");
         return false;

@@ -41,10 +41,9 @@ void *pli_native_agent_in_room(void *arg, const struct pli_impi_arrival *m)
     if (block != NULL) {
         return pli_shm_block_data(block);
     }
-    uint64_t slot =
-        m->msglen < a->gateway->heap_size
-            ? pli_impi_heap_take(&a->heap, sizeof(struct pli_gateway_slot) + m->msglen)
-            : 0;
+    uint64_t slot = m->msglen < a->gateway->heap_size
+                        ? pli_impi_heap_take(&a->heap, sizeof(struct pli_gateway_slot) + m->msglen)
+                        : 0;
     return slot != 0 ? a->node->base + slot + sizeof(struct pli_gateway_slot) : NULL;
 }
 

@@ -72,7 +72,7 @@ static const void *make_room(struct pli_native_agent *a, struct pli_native_agent
 {
     o->ring = ring_for(a, o->size, each);
     o->slot = pli_impi_heap_take(&a->heap, sizeof(struct pli_gateway_slot) +
-                                                       (o->ring != 0 ? o->ring : o->size));
+                                               (o->ring != 0 ? o->ring : o->size));
     if (o->slot == 0) {
         return NULL;
     }

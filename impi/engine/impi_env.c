@@ -256,8 +256,8 @@ uint32_t pli_impi_env_machine(const struct pli_impi_env *env)
     char boot[64] = "";
     struct stat net;
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-    bool is_known = f != NULL && fgets(boot, sizeof boot, f) != NULL &&
-                    stat("/proc/self/ns/net", &net) == 0;
+    bool is_known =
+        f != NULL && fgets(boot, sizeof boot, f) != NULL && stat("/proc/self/ns/net", &net) == 0;
     if (f != NULL) {
         fclose(f);
     }

@@ -16,8 +16,7 @@ struct pli_impi_heap_piece {
     bool is_free;
 };
 
-bool pli_impi_heap_init(struct pli_impi_heap *h, int fd, uint64_t begin,
-                                uint64_t size)
+bool pli_impi_heap_init(struct pli_impi_heap *h, int fd, uint64_t begin, uint64_t size)
 {
     struct pli_impi_heap_piece *p = calloc(1, sizeof *p);
     if (p != NULL) {
@@ -51,8 +50,7 @@ uint64_t pli_impi_heap_take(struct pli_impi_heap *h, uint64_t size)
         if (rest == NULL) {
             return 0;
         }
-        *rest =
-            (struct pli_impi_heap_piece){ p, p->next, p->at + want, p->size - want, true };
+        *rest = (struct pli_impi_heap_piece){ p, p->next, p->at + want, p->size - want, true };
         if (p->next != NULL) {
             p->next->prev = rest;
         }

@@ -21,8 +21,7 @@ struct pli_impi_heap {
 };
 
 // `begin` is an offset in the memory behind fd.
-bool pli_impi_heap_init(struct pli_impi_heap *h, int fd, uint64_t begin,
-                                uint64_t size);
+bool pli_impi_heap_init(struct pli_impi_heap *h, int fd, uint64_t begin, uint64_t size);
 void pli_impi_heap_fini(struct pli_impi_heap *h);
 
 // Offset of `size` bytes, 0: no room.

@@ -46,8 +46,8 @@ static bool is_near(const struct pli_impi_net *net, uint32_t host)
 
 static bool has_near(const struct pli_impi_net *net)
 {
-    for (uint32_t h = net->job == NULL ? 0 : net->host + 1; net->job != NULL && h < net->job->n_host;
-         h++) {
+    for (uint32_t h = net->job == NULL ? 0 : net->host + 1;
+         net->job != NULL && h < net->job->n_host; h++) {
         if (is_near(net, h)) {
             return true;
         }

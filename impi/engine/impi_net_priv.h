@@ -78,10 +78,10 @@ struct pli_impi_net {
     struct pli_impi_engine *engine;
     struct link *link;    // by host
     struct relay **relay; // by host: connections that the server is to relay; NULL: none yet
-    uint32_t *dirty;   // hosts with something to write
+    uint32_t *dirty;      // hosts with something to write
     uint32_t n_dirty;
     struct pending pending[MAX_PENDING];
-    uint64_t n_event; // of other hosts
+    uint64_t n_event;     // of other hosts
     bool *also[MAX_ALSO]; // set when the descriptor is readable
     uint32_t n_also;
 };

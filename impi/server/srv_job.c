@@ -238,8 +238,8 @@ static void leave(struct pli_srv_job *job, struct pli_srv_peer *peer, const char
 void pli_srv_job_on_violation(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *what)
 {
     if (is_pending(peer) || peer->state == P_RELAY) {
-        pli_srv_log(peer->state == P_RELAY ? PLI_SRV_INFO : PLI_SRV_WARN, "%s: %s; connection closed",
-                    peer->name, what);
+        pli_srv_log(peer->state == P_RELAY ? PLI_SRV_INFO : PLI_SRV_WARN,
+                    "%s: %s; connection closed", peer->name, what);
         pli_srv_job_peer_drop(peer);
     } else {
         leave(job, peer, what);

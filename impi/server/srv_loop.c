@@ -29,8 +29,8 @@ enum {
 struct conn {
     struct pli_impi_stream s;
     struct pli_srv_peer *peer;
-    bool is_shut;      // nothing more will be written
-    uint64_t close_ms; // when to stop lingering
+    bool is_shut;           // nothing more will be written
+    uint64_t close_ms;      // when to stop lingering
     unsigned char *relayed; // what the other side of a relay has said, and is to be written here
     size_t at, n;           // what of it
     bool is_ended;          // a relayed connection from which nothing more comes

@@ -85,10 +85,10 @@ enum pli_impi_err pli_impi_cmd_get_client(const struct pli_impi_cmd_head *head,
         if (head->len != PLI_IMPI_CMD_RELAY - PLI_IMPI_CMD_HEAD) {
             return PLI_IMPI_ERR_PROTO;
         }
-        cmd.relay = (struct pli_impi_relay){ pli_impi_byte_get32(payload),
-                                             pli_impi_byte_get32(payload + 4),
-                                             pli_impi_byte_get32(payload + 8),
-                                             pli_impi_byte_get32(payload + 12) != 0 };
+        cmd.relay =
+            (struct pli_impi_relay){ pli_impi_byte_get32(payload), pli_impi_byte_get32(payload + 4),
+                                     pli_impi_byte_get32(payload + 8),
+                                     pli_impi_byte_get32(payload + 12) != 0 };
         break;
     default:
         err = get_both_ways(head, payload, &cmd);

@@ -75,14 +75,14 @@ struct pli_impi_relay {
 // A decoded command. Which fields count depends on cmd; the others are zero.
 struct pli_impi_cmd {
     uint32_t cmd;
-    int32_t value;             // IMPI: rank from a client, size from the server; JOIN: the rank
-    uint32_t version;          // JOIN
-    int32_t size, n_joined;    // JOIN from the server
+    int32_t value;               // IMPI: rank from a client, size from the server; JOIN: the rank
+    uint32_t version;            // JOIN
+    int32_t size, n_joined;      // JOIN from the server
     struct pli_impi_relay relay; // RLAY
-    uint32_t mask;             // AUTH: methods offered. COLL from the server: who contributed
-    uint32_t label;            // COLL
-    const unsigned char *data; // COLL, and the text of the others: points into the payload
-    size_t len;                // bytes at data
+    uint32_t mask;               // AUTH: methods offered. COLL from the server: who contributed
+    uint32_t label;              // COLL
+    const unsigned char *data;   // COLL, and the text of the others: points into the payload
+    size_t len;                  // bytes at data
 };
 
 // Read a head. PLI_IMPI_AGAIN: fewer than 8 bytes. ERR_PROTO: negative length.

@@ -117,6 +117,13 @@ uint64_t pli_impi_agent_memory(const struct pli_job *job)
 void pli_impi_agent_tell(char word, const void *data, size_t len)
 {
     struct pli_impi_agent_state *self = pli_launcher.impi_agent;
+    if (word == PLI_NATIVE_AGENT_WHY && len == PLI_NATIVE_AGENT_WHY_TEXT) {
+        char why[PLI_NATIVE_AGENT_WHY_TEXT];
+        memcpy(why, data, len);
+        why[len - 1] = '\0';
+        pli_impi_agent_why(why);
+        return;
+    }
     if (self->pid <= 0 || self->is_over ||
         len > pli_node_gateway(&pli_launcher.job->node)->heap_size / 2) {
         return;
@@ -208,11 +215,15 @@ void pli_impi_agent_why(const char *why)
 {
     struct pli_impi_agent_state *self = pli_launcher.impi_agent;
     char text[1 + PLI_NATIVE_AGENT_WHY_TEXT] = { PLI_NATIVE_AGENT_WHY };
-    if (self->pid <= 0 || self->is_over || self->has_why || getenv("IMPI_TOKEN") == NULL) {
+    if (self->is_over || self->has_why || getenv("IMPI_TOKEN") == NULL) {
         return;
     }
     self->has_why = true;
     snprintf(text + 1, sizeof text - 1, "%s", why);
+    if (self->pid <= 0) { // the agents are those of other hosts
+        pli_launcher.role->agent_message(PLI_NATIVE_AGENT_WHY, text + 1, sizeof text - 1);
+        return;
+    }
     ssize_t n = send(self->control.fd, text, sizeof text, MSG_NOSIGNAL);
     (void)n; // it is gone: the other descriptor tells
 }

@@ -58,6 +58,34 @@ def good(clients, *words, more=None):
     check(all(rc == 0 for rc, _, _ in out), f"{words} over {clients}: {out}")
 
 
+
+def named():
+    """In a world that is joined by a token the other job says which rank was killed, also one on another host of its job."""
+    words = [MPIEXEC, "--launcher", C.launcher, "--hosts"]
+    pipes = {"env": ENV, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+    first = C.popen("vc1", [*words, "vc1:1,vc2:1", "--host-world=2", program("span_comm"), "wait"], **pipes)
+    token = ""
+    while not token.startswith("impi1-"):
+        line = first.stderr.readline()
+        token = next((w for w in line.split() if w.startswith("impi1-")), "") if line else "impi1-none"
+    second = C.popen("vc3", [*words, "vc3:1,vc4:1", "--join", token, program("span_comm"), "wait"], **pipes)
+    check(first.stdout.readline() == "ready\n", "the ranks have met")
+    listed = C.popen("vc4", ["ps", "-e", "-o", "pid=,args="], stdout=subprocess.PIPE, text=True).communicate()[0]
+    pids = [line.split()[0] for line in listed.splitlines() if "span_comm wait" in line and line.split()[1].endswith("span_comm")]
+    check(len(pids) == 1, f"the rank on vc4: {listed}")
+    C.popen("vc4", ["kill", "-9", *pids]).wait()
+    for job in (first, second):
+        try:
+            job.said = " ".join(job.communicate(timeout=LIMIT * SLOW)[1].split())
+        except subprocess.TimeoutExpired:
+            job.kill()
+            job.said = "(ended by the test) " + job.communicate()[1]
+    check(first.returncode != 0 and "rank 3 of the world was killed by SIGKILL" in first.said, f"the first says {first.said}")
+    check(second.returncode != 0 and "SIGKILL" in second.said, f"the second says {second.said}")
+    left = left_behind(C, HOSTS)
+    check(not left, f"left behind: {left}")
+
+
 def lost(host, name):
     """All of it ends when a process of this name on this host is killed."""
     job = Job(["vc1:1,vc2:1", "vc3:1,vc4:1"], program("span_comm"), "wait")
@@ -112,6 +140,7 @@ translated()
 good(["vc1:2,vc2:1", "vc3:1,vc4:2"], program("span_coll"))
 good(["vc1:1,vc2:2,vc3:1", "vc4:1"], program("span_comm"), "2", "4")
 good(["vc1:1,vc2:1", "vc3:1,vc4:1"], program("dyn_spawn"))
+named()
 lost("vc2", "pliant-impi")
 cut(False)
 cut(True)

@@ -191,6 +191,20 @@ def child(pid, name):
     return None
 
 
+def children(pid):
+    """Processes and names."""
+    found = []
+    for p, _ in carriers(MARK):
+        try:
+            with open(f"/proc/{p}/stat", encoding="ascii") as f:
+                text = f.read()
+        except OSError:
+            continue
+        if int(text.rsplit(")", 1)[1].split()[1]) == pid:
+            found.append((p, text.split("(", 1)[1].rsplit(")", 1)[0]))
+    return found
+
+
 def victims(w):
     """Each part that can die, what the others say, and which jobs say so."""
     join = w.jobs[1].p.pid
@@ -220,6 +234,33 @@ def die():
                 check(re.search(sentence, said) and said.count("mpiexec:") == 1, f"{part}: job {k} says {said!r}")
             check(all(j.p.returncode != 0 for j in w.jobs), f"{part}: a job ends as if nothing were wrong")
         w.close()
+
+
+def die_foreign():
+    """The same where the part belongs to a job of another MPI, and a rank of it that is stopped."""
+    with tempfile.TemporaryDirectory() as folder:
+        for mpi, path in foreign(folder).items():
+            for part in ("rank", "agent", "launcher"):
+                w = World(2, "-n", 1, PROGRAM, LONG)
+                j = w.join(w.token, "-n", 2, path, LONG, tool=IMPIRUN)
+                if w.run(3):
+                    rank, pid = max(j.ranks())
+                    if part == "rank":
+                        os.kill(pid, signal.SIGSTOP)
+                        until(lambda p=pid: f"rank 2 of the world (process {p}) is stopped" in w.jobs[0].err, "nobody says so")
+                    agents = [c for _, p in j.ranks() for c in children(p) if c[1] == "impi-agent"]
+                    check(rank == 2 and len(agents) == 1, f"{j.ranks()} {agents}")
+                    victim, sentence = {"rank": (pid, "rank 2 of the world .* ended without MPI_Finalize"),
+                                        "agent": (agents[0][0], "client 1 .*was lost: its agent went away"),
+                                        "launcher": (j.p.pid, "client 1 .*(was lost|ended without)")}[part]
+                    begin = time.monotonic()
+                    os.kill(victim, signal.SIGKILL)
+                    w.all_end(f"{mpi} {part}")
+                    took = time.monotonic() - begin
+                    check(took < 15 * SLOW, f"{mpi} {part}: {took:.1f} s")  # one second on a machine that is not busy
+                    check(re.search(sentence, w.jobs[0].err), f"{mpi} {part}: the host says {w.jobs[0].err!r}")
+                    check(w.jobs[0].p.returncode != 0, f"{mpi} {part}: the host ends as if nothing were wrong")
+                w.close()
 
 
 def stop():
@@ -291,6 +332,6 @@ def plain():
     nothing_left(MARK)
 
 
-for function in (take_part, refuse, die, stop, plain, ways):
+for function in (take_part, refuse, die, die_foreign, stop, plain, ways):
     function()
 sys.exit(status())

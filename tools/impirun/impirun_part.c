@@ -113,13 +113,9 @@ static int mpi_of(char **words)
     return mpi;
 }
 
-// A part of a world that is joined by a token says which MPI it is of by its launcher, by its
-// program, or by --mpi.
+// A part says which MPI it is of by its launcher, by its program, or by --mpi.
 static void find_mpi(struct part *p)
 {
-    if (getenv("IMPI_TOKEN") == NULL) {
-        return;
-    }
     bool has_launcher = is_launcher(p->rest[0]);
     int found = mpi_of(p->rest);
     if (p->args.mpi == PLIANT && p->args.shim == NULL) {
