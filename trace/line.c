@@ -87,6 +87,21 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
            hash_text(last_part(s->path)) << OFFSET_BITS == s->place >> OFFSET_BITS << OFFSET_BITS;
 }
 
+// The line that is the program's own: before it come those of functions that the compiler put
+// there, such as the memset of <string.h>.
+static char *own_line(char *text)
+{
+    static const char *const folders[] = { "/usr/include/", "/usr/lib/" };
+    for (char *at = text; *at != '\0'; at += strlen(at) + 1) {
+        at[strcspn(at, "\n")] = '\0';
+        if (strncmp(at, folders[0], strlen(folders[0])) != 0 &&
+            strncmp(at, folders[1], strlen(folders[1])) != 0) {
+            return at;
+        }
+    }
+    return text;
+}
+
 // One line of what addr2line prints for an address; false: it does not know.
 static bool ask(const char *path, uint64_t offset, char *to, size_t cap)
 {
@@ -94,7 +109,7 @@ static bool ask(const char *path, uint64_t offset, char *to, size_t cap)
     int out[2];
     pid_t pid;
     snprintf(number, sizeof number, "0x%llx", (unsigned long long)offset - 1); // in the call itself
-    char *argv[] = { (char *)"addr2line", (char *)"-e", (char *)path, number, NULL };
+    char *argv[] = { (char *)"addr2line", (char *)"-i", (char *)"-e", (char *)path, number, NULL };
     char *env[] = { (char *)"PATH=/usr/local/bin:/usr/bin:/bin", NULL };
     if (pipe2(out, O_CLOEXEC) != 0) {
         return false;
@@ -108,18 +123,19 @@ static bool ask(const char *path, uint64_t offset, char *to, size_t cap)
     close(out[1]);
     size_t n = 0;
     ssize_t got;
-    char text[1024];
-    while (n + 1 < sizeof text && (got = read(out[0], text + n, sizeof text - 1 - n)) > 0) {
+    char text[2050]; // ends with two zeros
+    while (n + 2 < sizeof text && (got = read(out[0], text + n, sizeof text - 2 - n)) > 0) {
         n += (size_t)got;
     }
     close(out[0]);
-    text[n] = '\0';
+    text[n] = text[n + 1] = '\0';
     int status = 1;
     if (err != 0 || waitpid(pid, &status, 0) != pid || status != 0 || n == 0 || text[0] == '?') {
         return false;
     }
-    text[strcspn(text, "\n ")] = '\0';
-    snprintf(to, cap, "%.100s", last_part(text));
+    char *line = own_line(text);
+    line[strcspn(line, " ")] = '\0';
+    snprintf(to, cap, "%.100s", last_part(line));
     return strchr(to, '?') == NULL;
 }
 

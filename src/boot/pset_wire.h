@@ -14,7 +14,7 @@
 
 enum {
     PLI_PSET_N_SET = 32768,            // sets a job can have, versions of the world apart
-    PLI_PSET_N_RUN = 16 * 32768,       // and runs, all together
+    PLI_PSET_N_RUN = 8 * 32768,        // and runs, all together; as many of versions of the world
     PLI_PSET_N_TEXT = 2 * 1024 * 1024, // and bytes of names
     PLI_PSET_N_LIST = 4096,            // lists of sets by their names
     PLI_PSET_N_WORLD = 4096            // versions of the world that are kept

@@ -400,13 +400,31 @@ static void across(void)
     MPI_Comm_free(&half);
 }
 
-// Both neighbours at once; not every MPI has it. One that has not does it by two requests.
-static void both_ways(void)
+// Both neighbours at once, by two requests.
+static void by_two(int next, int before)
 {
-    int next = (me + 1) % n, before = (me + n - 1) % n, v = me, got = -1, count = 0;
+    int v = me, got = -1;
+    MPI_Request req;
+    for (int tag = 5; tag < 7; tag++) {
+        MPI_Isend(&v, 1, MPI_INT, next, tag, MPI_COMM_WORLD, &req);
+        MPI_Recv(&got, 1, MPI_INT, before, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&req, MPI_STATUS_IGNORE);
+        CHECK(got == before);
+    }
+}
+
+// The same by one request. Not every MPI has it, and MPICH 4.0.2 by itself leaves its status empty,
+// and fails with MPI_PROC_NULL.
+#if MPI_VERSION >= 4
+static void both_ways(int next, int before)
+{
+    int v = me, got = -1, count = 0;
     MPI_Status st;
     MPI_Request req;
-#if MPI_VERSION >= 4
+    if (getenv("IMPI_SERVER") == NULL && getenv("IMPI_TOKEN") == NULL) {
+        by_two(next, before);
+        return;
+    }
     MPI_Isendrecv(&v, 1, MPI_INT, next, 5, &got, 1, MPI_INT, before, 5, MPI_COMM_WORLD, &req);
     MPI_Wait(&req, &st);
     CHECK(got == before && st.MPI_SOURCE == before && st.MPI_TAG == 5);
@@ -419,16 +437,13 @@ static void both_ways(void)
                   MPI_COMM_WORLD, &req);
     MPI_Wait(&req, &st);
     CHECK(st.MPI_SOURCE == MPI_PROC_NULL);
-#else
-    for (int tag = 5; tag < 7; tag++) {
-        MPI_Isend(&v, 1, MPI_INT, next, tag, MPI_COMM_WORLD, &req);
-        MPI_Recv(&got, 1, MPI_INT, before, tag, MPI_COMM_WORLD, &st);
-        MPI_Wait(&req, MPI_STATUS_IGNORE);
-        CHECK(got == before);
-    }
-    (void)count;
-#endif
 }
+#else
+static void both_ways(int next, int before)
+{
+    by_two(next, before);
+}
+#endif
 
 void world_later(int rank, int size)
 {
@@ -443,7 +458,7 @@ void world_later(int rank, int size)
     along_edges(MPI_COMM_WORLD);
     new_comms(MPI_COMM_WORLD);
     across();
-    both_ways();
+    both_ways((me + 1) % n, (me + n - 1) % n);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &back); // clients mixed, ranks turned round
     me = n - 1 - rank;
     many_open(back);

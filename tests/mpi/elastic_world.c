@@ -77,7 +77,7 @@ static void refuse(void)
     MPI_Barrier(MPI_COMM_WORLD);
     T_REFUSED(MPIX_World_resize(MPI_COMM_WORLD, 99), MPI_ERR_SPAWN,
               "99 ranks are outside --elastic");
-    T_REFUSED(MPIX_World_resize(MPI_COMM_WORLD, -1), MPI_ERR_SPAWN, "outside");
+    T_REFUSED(MPIX_World_resize(MPI_COMM_WORLD, -1), MPI_ERR_SPAWN, "cannot have -1");
     T_MPI(MPIX_World_resize(MPI_COMM_WORLD, 2)); // as it is: nothing happens
 }
 

@@ -53,6 +53,17 @@ def foreign():
             check(any(line_of("here: type") in line for line in said(r, "type")), f"{compiler}: {r}")
 
 
+def inlined():
+    """The line is the program's, also where a function of <string.h> was put there by the compiler."""
+    if IS_SANITIZED:
+        return
+    with tempfile.TemporaryDirectory() as d:
+        program = os.path.join(d, "probe")
+        subprocess.run([os.path.join(BUILD, "bin", "mpicc"), "-g", "-O2", "-D_FORTIFY_SOURCE=2", "-pthread", "-w", "-o", program, SOURCE], check=True)
+        r = Run("--check", "-n", 3, program, "early-write")
+        check(any(line_of("here: early-write") in line for line in said(r, "early-write")), r)
+
+
 def main():
     sanitizer_behind()
     r = Run("--check", "-n", 3, PROBE, "fine")
@@ -92,6 +103,7 @@ def main():
         r = Run("--local", "--check", "-n", 2, PROBE, argument, ":", "--check", "-n", 1, PROBE, argument, tool=os.path.join(BUILD, "bin", "impirun"))
         check(r.rc == 0 and len(said(r, "type")) == lines and r.err.count("check:") == lines, r)
     foreign()
+    inlined()
     sys.exit(status())
 
 

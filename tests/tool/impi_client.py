@@ -45,6 +45,8 @@ def run_programs():
     over([1, 3, 1], "span_comm", "3")
     over([3], "span_comm", "1")  # one client is enough
     over([2, 2], "span_refuse")
+    over([2, 2], "span_window")
+    over([1, 1, 3], "span_window")
     over([1, 1], "tool_traffic", "impi", "other_job", "messages")
     for parts in ([1, 1], [2, 2], [2]):
         over(parts, "span_dynamic")

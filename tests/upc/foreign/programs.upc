@@ -109,7 +109,7 @@ shared struct { link_t head; upc_lock_t *lock; int n; } list;
 static void insert(int key)
 {
   link_t n = (link_t)upc_global_alloc(1, sizeof(struct item));
-  char text[10];
+  char text[16];
   sprintf(text, "k%d", key);
   n->key = key;
   upc_memput((shared void *)n->word, text, strlen(text) + 1);
@@ -132,7 +132,7 @@ int main()
   upc_barrier;
   int k = 0, bad = list.n != 12 * THREADS;
   for (link_t p = list.head; p; p = p->next, k++) {
-    char have[10], want[10];
+    char have[10], want[16];
     upc_memget(have, (shared void *)p->word, 10);
     sprintf(want, "k%d", k);
     bad += p->key != k || strcmp(have, want) != 0;
