@@ -600,6 +600,15 @@ static int is_wanted(const char *name, int argc, char **argv)
     return !has_names && !is_asked_for;
 }
 
+int world_is_joined(void)
+{
+#if defined(MPICH) || defined(OPEN_MPI)
+    return getenv("IMPI_SERVER") != NULL || getenv("IMPI_TOKEN") != NULL;
+#else
+    return 1;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     int level;

@@ -27,4 +27,7 @@ void world_threads(int me);                // needs MPI_THREAD_MULTIPLE
 void world_across(MPI_Comm inter);         // between even and odd ranks of the world
 void world_across_parts(MPI_Comm inter);   // the same; makes others of it
 
+// Whether the job is part of a world, and not one that its MPI runs by itself.
+int world_is_joined(void);
+
 #endif

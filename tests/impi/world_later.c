@@ -421,7 +421,7 @@ static void both_ways(int next, int before)
     int v = me, got = -1, count = 0;
     MPI_Status st;
     MPI_Request req;
-    if (getenv("IMPI_SERVER") == NULL && getenv("IMPI_TOKEN") == NULL) {
+    if (!world_is_joined()) {
         by_two(next, before);
         return;
     }
