@@ -88,8 +88,8 @@ static void floor_read(struct job *j)
     }
 }
 
-// All bytes of the interleaved records by one process from a buffer that stays in its cache: nothing
-// is exchanged, and nobody waits.
+// All bytes of the interleaved records by one process from a buffer that stays in its cache:
+// nothing is exchanged, and nobody waits.
 static void floor_gather(struct job *j)
 {
     for (long at = 0; j->me == 0 && at < (long)MIXED * j->n; at += WINDOW) {

@@ -4,7 +4,7 @@
 // its processes and ends.
 #include "agent/agent.h"
 #include "agent/agent_priv.h"
-#include "engine/impi_pace.h"
+#include "engine/impi_poll.h"
 #include "engine/impi_proc.h"
 #include "engine/impi_sock.h"
 #include <errno.h>
@@ -426,7 +426,7 @@ static void turn(struct agent *a, int timeout_ms)
 {
     struct epoll_event ev[64];
     uint64_t before = a->net != NULL ? pli_impi_net_n_event(a->net) : 0;
-    bool looks = a->n_idle++ < PLI_IMPI_PACE_LOOKS && pli_impi_pace_give_way();
+    bool looks = a->n_idle++ < PLI_IMPI_POLL_LOOKS && pli_impi_poll_give_way();
     int n = epoll_wait(a->epoll_fd, ev, 64, looks ? 0 : trimmed(a, timeout_ms));
     for (int i = 0; i < n; i++) {
         switch (ev[i].data.u64) {

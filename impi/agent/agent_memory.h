@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that a process shares with its agent, so that large data is not copied through their
-// socket. Each end allocates in its own half, reads the other, and is told by a frame when the other
-// end is done with a place. It is sparse: only what is used takes pages. Context: one thread.
+// socket. Each end allocates in its own half, reads the other, and is told by a frame when the
+// other end is done with a place. It is sparse: only what is used takes pages. Context: one thread.
 #ifndef PLI_AGENT_MEMORY_H
 #define PLI_AGENT_MEMORY_H
 

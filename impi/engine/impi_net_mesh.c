@@ -35,8 +35,8 @@ static const unsigned char *token_of(const struct pli_impi_net *net, uint32_t ho
     return net->job->client[net->job->host[host].client].token;
 }
 
-// What goes to another client on this machine leaves it nowhere, so it needs no TLS; the caller says
-// the token all the same. Not where the user has named a secret.
+// What goes to another client on this machine leaves it nowhere, so it needs no TLS; the caller
+// says the token all the same. Not where the user has named a secret.
 static bool is_near(const struct pli_impi_net *net, uint32_t host)
 {
     return net->job != NULL && net->conf.tls_file == NULL &&

@@ -5,6 +5,7 @@
 #include "engine/impi_net_priv.h"
 #include "engine/impi_sock.h"
 #include "wire/impi_cmd_wire.h"
+#include "wire/impi_job.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

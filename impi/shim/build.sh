@@ -25,7 +25,7 @@ fi
 # shellcheck disable=SC2086 # several words
 "$1" -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra ${CFLAGS-} -D_GNU_SOURCE -c -I "$impi" -I "$impi"/.. -I "$impi"/../src -I . \
     $made "$impi"/shim/shim*.c shim_rest.c "$impi"/agent/agent_link.c "$impi"/agent/agent_memory.c "$impi"/coll/*.c "$impi"/wire/*.c \
-    "$impi"/engine/impi_heap.c "$impi"/engine/impi_idmap.c "$impi"/engine/impi_log.c "$impi"/engine/impi_pace.c "$impi"/engine/impi_sock.c
+    "$impi"/engine/impi_heap.c "$impi"/engine/impi_idmap.c "$impi"/engine/impi_log.c "$impi"/engine/impi_poll.c "$impi"/engine/impi_sock.c
 if [ -n "$made" ]; then
     nm -g --defined-only ./*.o | awk '$3 ~ /^MPIX?_/ { print "P" $3 " = " $3 ";" }' | sort -u > names.ld
 else

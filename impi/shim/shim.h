@@ -95,8 +95,8 @@ void pli_shim_link_pause(struct shim_pace *p, bool is_native); // nothing did; i
 void pli_shim_link_put(const struct pli_agent_frame *f, const void *data, void *own);
 void pli_shim_link_flush(void); // wait until all is written
 // Memory for data of a message: shared with the agent where it is large, so that it is not copied
-// through the socket. Such a place is put as `data`; the agent gives it back. What came of the agent
-// or was not put is released.
+// through the socket. Such a place is put as `data`; the agent gives it back. What came of the
+// agent or was not put is released.
 void *pli_shim_link_room(size_t len);
 void pli_shim_link_release(void *p);
 // What the agent has put there: `len` bytes at an offset.

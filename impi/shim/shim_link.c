@@ -3,7 +3,7 @@
 #include "agent/agent_link.h"
 #include "agent/agent_memory.h"
 #include "agent/agent_wire.h"
-#include "engine/impi_pace.h"
+#include "engine/impi_poll.h"
 #include "engine/impi_sock.h"
 #include "shim/shim.h"
 #include "wire/impi_collated.h"
@@ -357,12 +357,12 @@ void pli_shim_link_pause(struct shim_pace *p, bool is_native)
         .fd = pli_agent_link_fd(pli_shim.link),
         .events = (short)(POLLIN | (pli_agent_link_has_output(pli_shim.link) ? POLLOUT : 0))
     };
-    bool looks = p->n_idle++ < PLI_IMPI_PACE_LOOKS;
+    bool looks = p->n_idle++ < PLI_IMPI_POLL_LOOKS;
     if (!looks) {
         (void)pli_agent_memory_trim(&memory);
     }
     unsigned depth = pli_shim_lock_leave(); // the other threads' turn
-    if (!looks || !pli_impi_pace_give_way()) {
+    if (!looks || !pli_impi_poll_give_way()) {
         (void)ppoll(&fd, 1, &t, NULL);
     }
     pli_shim_lock_return(depth);

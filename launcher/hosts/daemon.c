@@ -3,7 +3,6 @@
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/daemon_state.h"
 
-#include "boot/ckpt_wire.h"
 #include "boot/pset.h"
 #include "launcher/base/launcher.h"
 #include "launcher/hosts/host_table.h"
@@ -76,7 +75,7 @@ void pli_daemon_report_changes(void)
     }
     p.len = 0;
     bool is_stopping = pli_launcher.ckpt_hooks->is_stopping();
-    bool is_moving = atomic_load(pli_node_moving(job->node.header)) != 0;
+    bool is_moving = pli_rank_rows_are_moving(job);
     uint32_t n = pli_pset_count(&job->node);
     if (!is_moving || is_stopping) { // else ranks are on their way to a daemon that would not hear
         if (n > daemon->n_set && pli_host_table_pack_made(job, daemon->n_set, job->here, &p)) {

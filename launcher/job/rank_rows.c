@@ -4,6 +4,7 @@
 
 #include "launcher/base/launcher.h"
 #include "launcher/job/role.h"
+#include "boot/ckpt_wire.h"
 #include "boot/launcher_wire.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
@@ -278,6 +279,11 @@ void pli_rank_rows_ended(struct pli_job *job, uint32_t index)
     if (!pli_launcher.role->watches_host(job, host)) {
         pli_rank_rows_release(job, row);
     }
+}
+
+bool pli_rank_rows_are_moving(const struct pli_job *job)
+{
+    return atomic_load(pli_node_moving(job->node.header)) != 0;
 }
 
 bool pli_rank_rows_pack_free(struct pli_job *job, struct pli_pack *to)

@@ -42,6 +42,9 @@ void pli_rank_rows_cancel(struct pli_job *job, uint32_t row);
 // A process elsewhere has ended. Context: a daemon.
 void pli_rank_rows_ended(struct pli_job *job, uint32_t index);
 
+// Whether ranks of the job are on their way to another host.
+bool pli_rank_rows_are_moving(const struct pli_job *job);
+
 // In a daemon: rows that no process here needs any more, for mpiexec. False: no news.
 bool pli_rank_rows_pack_free(struct pli_job *job, struct pli_pack *to);
 bool pli_rank_rows_are_used(const struct pli_job *job); // some are, or are not free yet

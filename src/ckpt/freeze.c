@@ -11,6 +11,7 @@
 #include "base/futex.h"
 #include "base/text.h"
 #include "boot/boot.h"
+#include "boot/ckpt_wire.h"
 #include "boot/ctl.h"
 #include "base/fdpass.h"
 #include "ckpt/freeze_copy.h"
@@ -64,6 +65,11 @@ static struct {
 bool pli_freeze_is_open(void)
 {
     return p.boot != NULL;
+}
+
+bool pli_freeze_is_moving(void)
+{
+    return atomic_load_explicit(pli_node_moving(pli_boot.node.header), memory_order_relaxed) != 0;
 }
 
 PLI_START void pli_freeze_on_ask(bool (*fn)(void))

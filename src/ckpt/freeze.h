@@ -19,6 +19,8 @@ enum pli_err pli_freeze_open(struct pli_boot *boot);
 
 // Whether this process may be frozen.
 bool pli_freeze_is_open(void);
+// Whether ranks of the job are on their way to another host. Context: any thread.
+bool pli_freeze_is_moving(void);
 
 // Set the function that is asked before a freeze: whether the process has nothing that cannot be
 // closed in a signal handler. If it has, the function begins to close it, and is asked again 20 ms

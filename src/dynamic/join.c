@@ -31,7 +31,8 @@ struct join_hello {
     uint64_t context;
 };
 
-// The lane that makes progress meanwhile, the socket, and until when the other process is waited for.
+// The lane that makes progress meanwhile, the socket, and until when the other process is waited
+// for.
 struct join_wait {
     struct pli_lane *lane;
     int fd;

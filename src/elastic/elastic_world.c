@@ -200,6 +200,7 @@ void pli_elastic_world_clone(void)
     free(worlds); // the communicators belong to the parent
     worlds = NULL;
     n_world = 0;
+    pli_session_pset_clone();
 }
 
 static void forget_comm(struct pli_comm *c)

@@ -20,7 +20,6 @@
 #include "elastic/world_next.h"
 #include "elastic/fork_split.h"
 #include "rma/win_fork.h"
-#include "session/session_pset.h"
 #include "obj/comm.h"
 #include "obj/handle.h"
 
@@ -90,7 +89,6 @@ static enum pli_err start_clone(uint32_t index, const struct pli_fork_clones *cl
     struct pli_boot *boot = &pli_boot;
     pli_board_life_clone();
     pli_elastic_world_clone();
-    pli_session_pset_clone();
     pli_world_next_clone();
     pli_fork_comm_clone();
     pli_win_fork_lose();

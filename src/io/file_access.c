@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "io/file_block.h"
 #include "io/file_datarep.h"
+#include "io/file_lock.h"
 #include "io/file_map.h"
 #include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
@@ -484,22 +485,6 @@ static enum pli_err run(struct pli_file_access *a)
                                                        : move_runs(a, a->len, &is_end);
 }
 
-static enum pli_err lock(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi)
-{
-    pthread_mutex_lock(&f->range);
-    enum pli_err err = pli_file_sys_lock(f->fd, f->name, is_write, lo, hi - lo);
-    if (err != PLI_OK) {
-        pthread_mutex_unlock(&f->range);
-    }
-    return err;
-}
-
-static void unlock(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
-{
-    pli_file_sys_unlock(f->fd, lo, hi - lo);
-    pthread_mutex_unlock(&f->range);
-}
-
 // Space for all of an atomic write, so that a full disk does not leave half of it. With very wide
 // gaps that would take much more than is written.
 static enum pli_err reserve(const struct pli_file_access *a, MPI_Offset lo, MPI_Offset hi)
@@ -522,11 +507,11 @@ static enum pli_err run_locked(struct pli_file_access *a)
         lo = pli_file_view_offset(&f->view, a->pos);
         hi = pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->len);
     }
-    enum pli_err err = lock(f, a->is_write, lo, hi);
+    enum pli_err err = pli_file_lock_take(f, a->is_write, lo, hi);
     if (err == PLI_OK) {
         err = a->is_write && f->is_atomic ? reserve(a, lo, hi) : PLI_OK;
         err = err == PLI_OK ? run(a) : err;
-        unlock(f, lo, hi);
+        pli_file_lock_drop(f, lo, hi);
     }
     return err;
 }
@@ -550,23 +535,11 @@ enum pli_err pli_file_access_run(struct pli_file_access *a)
     return err;
 }
 
-enum pli_err pli_file_access_lock(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi)
-{
-    return f->needs_lock ? lock(f, is_write, lo, hi) : PLI_OK;
-}
-
-void pli_file_access_unlock(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
-{
-    if (f->needs_lock) {
-        unlock(f, lo, hi);
-    }
-}
-
 enum pli_err pli_file_access_refresh(struct pli_file *f)
 {
-    enum pli_err err = pli_file_access_lock(f, !f->can_read, 0, INT64_MAX);
+    enum pli_err err = pli_file_lock_begin(f, !f->can_read, 0, INT64_MAX);
     if (err == PLI_OK) {
-        pli_file_access_unlock(f, 0, INT64_MAX);
+        pli_file_lock_end(f, 0, INT64_MAX);
     }
     return err;
 }

@@ -49,9 +49,6 @@ void pli_file_access_pack(const struct pli_file_access *a, size_t from, void *bu
 void pli_file_access_unpack(const struct pli_file_access *a, size_t from, const void *buf,
                             size_t n);
 
-// A lock of [lo, hi) where the file needs one (NFS). Context: nobody waits for others under it.
-enum pli_err pli_file_access_lock(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi);
-void pli_file_access_unlock(struct pli_file *f, MPI_Offset lo, MPI_Offset hi);
 // What other hosts have made visible is seen from now on.
 enum pli_err pli_file_access_refresh(struct pli_file *f);
 

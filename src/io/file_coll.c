@@ -12,6 +12,7 @@
 #include "io/file_access.h"
 #include "io/file_block.h"
 #include "io/file_coll_priv.h"
+#include "io/file_lock.h"
 #include "io/file_map.h"
 #include "io/file_overlap.h"
 #include "io/file_plan.h"
@@ -588,13 +589,13 @@ static void write_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset las
     collect(o, first);
     if (f->rounds == PLI_FILE_ROUNDS_OVERLAP && !has_gaps) {
         pli_file_coll_note(o,
-                           pli_file_overlap_end(&o->overlap, &done)); // the window before this one
+                           pli_file_overlap_end(o->overlap, &done)); // the window before this one
         if (o->err == PLI_OK) {
-            pli_file_overlap_begin(&o->overlap, f, true, o->buf, first, last);
+            pli_file_overlap_begin(o->overlap, f, true, o->buf, first, last);
         }
         return;
     }
-    pli_file_coll_note(o, o->err == PLI_OK ? pli_file_access_lock(f, true, first, last) : PLI_OK);
+    pli_file_coll_note(o, o->err == PLI_OK ? pli_file_lock_begin(f, true, first, last) : PLI_OK);
     if (o->err != PLI_OK) {
         return;
     }
@@ -604,7 +605,7 @@ static void write_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset las
         pli_file_coll_note(
             o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
     }
-    pli_file_access_unlock(f, first, last);
+    pli_file_lock_end(f, first, last);
 }
 
 static void read_own(struct pli_file_op *o, MPI_Offset first, MPI_Offset end)
@@ -686,7 +687,7 @@ static void read_ahead(struct pli_file_op *o, int round)
     MPI_Offset first, last;
     size_t sum;
     if (round < o->n_round && trim(o, round, o->ahead, &first, &last, &sum)) {
-        pli_file_overlap_begin(&o->overlap, o->f, false, window_buf(o, round), first, last);
+        pli_file_overlap_begin(o->overlap, o->f, false, window_buf(o, round), first, last);
     }
 }
 
@@ -696,17 +697,17 @@ static size_t read_block(struct pli_file_op *o, MPI_Offset first, MPI_Offset las
     struct pli_file *f = o->f;
     size_t got = 0;
     if (f->rounds == PLI_FILE_ROUNDS_OVERLAP) {
-        if (!o->overlap.is_begun) { // the first that anybody wants something of
+        if (!o->overlap->is_begun) { // the first that anybody wants something of
             read_ahead(o, round);
         }
-        pli_file_coll_note(o, pli_file_overlap_end(&o->overlap, &got));
+        pli_file_coll_note(o, pli_file_overlap_end(o->overlap, &got));
         read_ahead(o, round + 1);
         return got;
     }
-    enum pli_err err = pli_file_access_lock(f, false, first, last);
+    enum pli_err err = pli_file_lock_begin(f, false, first, last);
     if (err == PLI_OK) {
         err = pli_file_block_move(f, false, o->buf, (size_t)(last - first), first, &got);
-        pli_file_access_unlock(f, first, last);
+        pli_file_lock_end(f, first, last);
     }
     pli_file_coll_note(o, err);
     return got;
@@ -716,7 +717,7 @@ static void read_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset last
 {
     struct pli_file *f = o->f;
     struct pli_file_map m;
-    bool is_mapped = !o->overlap.is_begun && pli_file_map_open_read(f, first, last, &m);
+    bool is_mapped = !o->overlap->is_begun && pli_file_map_open_read(f, first, last, &m);
     size_t got = is_mapped ? (size_t)(last - first) : read_block(o, first, last, round);
     if (is_mapped) {
         o->buf = m.base + first;
@@ -794,7 +795,7 @@ static void do_rounds(struct pli_file_op *o, struct letters *l)
             begin_round(o, next, round + 1);
         }
     }
-    pli_file_coll_note(o, pli_file_overlap_end(&o->overlap, &done));
+    pli_file_coll_note(o, pli_file_overlap_end(o->overlap, &done));
 }
 
 // Memory for both phases; without it this member could not take its part, so all must know first.
@@ -865,7 +866,8 @@ static enum pli_err run_together(struct pli_file_op *o)
 
 enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
 {
-    struct pli_file_op o = { .f = a->file, .a = a };
+    struct pli_file_overlap overlap = { 0 };
+    struct pli_file_op o = { .f = a->file, .a = a, .overlap = &overlap };
     bool is_alone = true, has_failed = false;
     o.wants = malloc((size_t)a->file->comm->size * sizeof *o.wants);
     if (o.wants == NULL) {

@@ -4,7 +4,6 @@
 #define PLI_IO_FILE_COLL_PRIV_H
 
 #include "base/err.h"
-#include "io/file_overlap.h"
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -13,6 +12,7 @@
 
 struct pli_file;
 struct pli_file_access;
+struct pli_file_overlap;
 struct pli_file_view;
 struct pli_request;
 
@@ -40,7 +40,7 @@ struct pli_file_op {
     char *buf;         // the window of this round, in that buffer
     size_t *sizes;     // aggregator: bytes of each member in this round
     size_t *ahead;     // the same for the next round
-    struct pli_file_overlap overlap;
+    struct pli_file_overlap *overlap;
     bool is_fine;     // this member does better with others
     bool is_done;     // this member has read its data before it met the others
     bool are_done;    // all have, or want nothing
@@ -57,9 +57,9 @@ void pli_file_coll_note(struct pli_file_op *o, enum pli_err err);
 // Wait for a request, and note how it ended. Returns how many bytes came; none where it failed.
 size_t pli_file_coll_finish(struct pli_file_op *o, struct pli_request *r);
 
-// For an aggregator, whose o->sizes says how much each member wants from `first` on. Whether [first,
-// last), of which members have so many bytes, is without gaps; and each run of theirs is written by
-// itself from o->buf.
+// For an aggregator, whose o->sizes says how much each member wants from `first` on. Whether
+// [first, last), of which members have so many bytes, is without gaps; and each run of theirs is
+// written by itself from o->buf.
 bool pli_file_coll_is_whole(const struct pli_file_op *o, MPI_Offset first, MPI_Offset last,
                             size_t sum);
 void pli_file_coll_write_runs(struct pli_file_op *o, MPI_Offset first);

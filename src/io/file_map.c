@@ -226,8 +226,8 @@ static bool map_longer(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
     return is_good;
 }
 
-// For reading it is a copy on write that nobody writes to: it has the pages of the file, as a shared
-// mapping has, but is nothing that a checkpoint must keep for others.
+// For reading it is a copy on write that nobody writes to: it has the pages of the file, as a
+// shared mapping has, but is nothing that a checkpoint must keep for others.
 static bool map_kept(const struct pli_file *f, bool is_write, MPI_Offset lo,
                      struct pli_file_map *out)
 {

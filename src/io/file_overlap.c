@@ -5,20 +5,20 @@
 #include "io/file_overlap.h"
 
 #include "io/file.h"
-#include "io/file_access.h"
 #include "io/file_async.h"
 #include "io/file_block.h"
+#include "io/file_lock.h"
 
 #include <sys/prctl.h>
 
 static void *body(void *arg)
 {
     struct pli_file_overlap *v = arg;
-    enum pli_err err = pli_file_access_lock(v->f, v->is_write, v->lo, v->hi);
+    enum pli_err err = pli_file_lock_begin(v->f, v->is_write, v->lo, v->hi);
     if (err == PLI_OK) {
         size_t len = (size_t)(v->hi - v->lo);
         err = pli_file_block_move(v->f, v->is_write, v->buf, len, v->lo, &v->done);
-        pli_file_access_unlock(v->f, v->lo, v->hi);
+        pli_file_lock_end(v->f, v->lo, v->hi);
     }
     pli_fail_save(&v->why, err);
     return NULL;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The range is done in windows. Each member copies what it has of a window to its slot of a ring in
-// rank 0's shared memory, tells rank 0 by an empty message, and goes on with the next window. Rank 0
-// writes a window when all who have something of it have told; when the ring begins anew it tells
+// rank 0's shared memory, tells rank 0 by an empty message, and goes on with the next window. Rank
+// 0 writes a window when all who have something of it have told; when the ring begins anew it tells
 // members that a slot is free. The system lets one process write to a file at a time, so a second
 // writer would only wait, or make the first one wait.
 #include "io/file_ring.h"
 
 #include "coll/coll.h"
 #include "io/file.h"
-#include "io/file_access.h"
 #include "io/file_coll_priv.h"
+#include "io/file_lock.h"
 #include "io/file_sys.h"
 #include "msg/p2p.h"
-#include "msg/progress.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/handle.h"
@@ -153,7 +152,7 @@ static void write_window(struct pli_file_op *o, char *slot, MPI_Offset lo, MPI_O
     struct pli_file *f = o->f;
     size_t done;
     o->buf = slot + (first - lo);
-    pli_file_coll_note(o, pli_file_access_lock(f, true, first, last));
+    pli_file_coll_note(o, pli_file_lock_begin(f, true, first, last));
     if (o->err != PLI_OK) {
         return;
     }
@@ -163,7 +162,7 @@ static void write_window(struct pli_file_op *o, char *slot, MPI_Offset lo, MPI_O
     } else {
         pli_file_coll_write_runs(o, first);
     }
-    pli_file_access_unlock(f, first, last);
+    pli_file_lock_end(f, first, last);
 }
 
 // Rank 0: hear of what members have put into a window, and write it.

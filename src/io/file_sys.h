@@ -33,12 +33,13 @@ enum pli_err pli_file_sys_readv(int fd, const char *name, struct iovec *iov, int
 enum pli_err pli_file_sys_writev(int fd, const char *name, struct iovec *iov, int n, MPI_Offset at,
                                  size_t *done_out);
 
-// Lock a range of the file against other processes, other threads with a descriptor of their own
-// and, on NFS, other hosts; waits. is_write: alone, else together with other readers. len 0: to the
-// end.
 // Reserve space for a range; the size stays. Fails where a write of it would be cut short. A file
 // system that cannot reserve is not asked.
 enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_Offset hi);
+
+// Lock a range of the file against other processes, other threads with a descriptor of their own
+// and, on NFS, other hosts; waits. is_write: alone, else together with other readers. len 0: to the
+// end.
 enum pli_err pli_file_sys_lock(int fd, const char *name, bool is_write, MPI_Offset at,
                                MPI_Offset len);
 // The same for writing, without waiting; false: another has a part of it, or there are no locks.

@@ -181,3 +181,8 @@ bool pli_impi_span_has_made(void)
 {
     return pli_boot.gateway != NULL && pli_boot.gateway->has_made != 0;
 }
+
+int pli_impi_span_tag_ub(const struct pli_comm *c)
+{
+    return c->is_span ? pli_boot.gateway->tag_ub : PLI_TAG_UB;
+}

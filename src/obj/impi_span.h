@@ -44,4 +44,7 @@ enum pli_impi_span_what {
 const int *pli_impi_span_attr(struct pli_comm *c, enum pli_impi_span_what what);
 void pli_impi_span_end(struct pli_comm *c);
 
+// The largest tag that messages of a communicator can have.
+int pli_impi_span_tag_ub(const struct pli_comm *c);
+
 #endif

@@ -4,12 +4,11 @@
 #include "onesided/region_msg.h"
 
 #include "base/cpu.h"
-#include "boot/boot.h"
-#include "boot/gateway_wire.h"
 #include "msg/endpoint.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
 #include "obj/comm.h"
+#include "obj/impi_span.h"
 #include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "onesided/region_priv.h"
@@ -229,7 +228,7 @@ uint32_t pli_region_msg_tag(struct pli_region *r)
 
 uint32_t pli_region_msg_data_tag(const struct pli_comm *c)
 {
-    return c->is_span ? ((uint32_t)pli_boot.gateway->tag_ub + 1) / 2 : PLI_REGION_TAG_DATA;
+    return c->is_span ? ((uint32_t)pli_impi_span_tag_ub(c) + 1) / 2 : PLI_REGION_TAG_DATA;
 }
 
 struct pli_region_access *pli_region_msg_begin(struct pli_region *r, int member, bool want_request)

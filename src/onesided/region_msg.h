@@ -61,7 +61,6 @@ enum pli_err pli_region_msg_await(struct pli_region *r, int from, uint32_t tag,
                                   struct pli_request **out);
 
 uint32_t pli_region_msg_tag(struct pli_region *r);
-uint32_t pli_region_msg_data_tag(const struct pli_comm *c); // added to the tags of data
 struct pli_lane *pli_region_msg_lane(const struct pli_region *r);
 struct pli_datatype *pli_region_msg_byte(void); // MPI_BYTE
 
@@ -95,5 +94,7 @@ enum pli_err pli_region_msg_wait_answer(struct pli_region_question *q, size_t *l
 // Threads of this process that serve the region, and those that synchronise, are in order by way of
 // other processes; this says so to a tool that looks at this process alone.
 void pli_region_msg_order(struct pli_region *r);
+
+uint32_t pli_region_msg_data_tag(const struct pli_comm *c); // added to the tags of data
 
 #endif

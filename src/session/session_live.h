@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Process sets that follow the world when its size changes: those of hosts and their parts, and
-// that of the program in a job of one program. Their members are taken from the newest version of the
-// world.
+// that of the program in a job of one program. Their members are taken from the newest version of
+// the world.
 #ifndef PLI_SESSION_SESSION_LIVE_H
 #define PLI_SESSION_SESSION_LIVE_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a process shares with its agent: places do not overlap, are used again, and their pages go back to the
-// system when they were not wanted for a while, not while somebody streams through them.
+// Memory that a process shares with its agent: places do not overlap, are used again, and their
+// pages go back to the system when they were not wanted for a while, not while somebody streams
+// through them.
 #include "engine/impi_heap.h"
 #include "t.h"
 

@@ -245,13 +245,14 @@ static void exposures(void)
 static void locks(void)
 {
     enum { TIMES = 6 };
+    int step = n > 1 ? n - 1 : 1;
     int *mem;
     MPI_Win win;
     MPI_Win_allocate(2 * sizeof *mem, sizeof *mem, MPI_INFO_NULL, MPI_COMM_WORLD, &mem, &win);
     mem[0] = mem[1] = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     for (int k = 0; k < TIMES; k++) {
-        for (int r = 0; r < n; r += n > 1 ? n - 1 : 1) {
+        for (int r = 0; r < n; r += step) {
             int v[2];
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, r, 0, win);
             MPI_Get(v, 2, MPI_INT, r, 0, 2, MPI_INT, win);
@@ -264,7 +265,7 @@ static void locks(void)
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    for (int r = 0; r < n; r += n > 1 ? n - 1 : 1) {
+    for (int r = 0; r < n; r += step) {
         int v[2];
         MPI_Win_lock(MPI_LOCK_SHARED, r, 0, win);
         MPI_Get(v, 2, MPI_INT, r, 0, 2, MPI_INT, win);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks write a range of several MiB together of which they have all bytes, in records of every
 // length, from memory in one run or in pieces, at once and later; also where one rank has more than
-// the others, and where ranks have the same bytes and leave as many others out. The file is compared
-// byte by byte, and what ranks read is. A limit of the size of files is told to all.
+// the others, and where ranks have the same bytes and leave as many others out. The file is
+// compared byte by byte, and what ranks read is. A limit of the size of files is told to all.
 //
 //     io_whole [FOLDER]
 #include "io_t.h"

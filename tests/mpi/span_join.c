@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank of a world that jobs join by a token: prints where it is, and then, where it is asked to,
-// exchanges messages of so many MiB with its neighbours, or takes part in barriers until it is ended.
+// exchanges messages of so many MiB with its neighbours, or takes part in barriers until it is
+// ended.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -730,8 +730,8 @@ static void run_loop(struct emitter *e, struct forall *f, int id)
     pli_emit_puts(e, " } }");
 }
 
-// A loop that counts nothing, or whose end a pointer decides ("p < end"): as many iterations at once
-// as its pointers stay in their blocks, through private ones. Otherwise one as ever.
+// A loop that counts nothing, or whose end a pointer decides ("p < end"): as many iterations at
+// once as its pointers stay in their blocks, through private ones. Otherwise one as ever.
 static void walk_loop(struct emitter *e, struct forall *f, int id)
 {
     const struct sym *s = f->walker;

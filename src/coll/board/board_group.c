@@ -55,7 +55,9 @@ static uint32_t divide(const uint32_t part[], int n, int size, uint32_t group_ou
     return n_group;
 }
 
-uint32_t pli_board_group_parts(const uint32_t part[], int n, uint32_t group_out[])
+// By the numbers of the parts that members are in: no group has members of two parts. 0: there is
+// one part only, or too many.
+static uint32_t group_parts(const uint32_t part[], int n, uint32_t group_out[])
 {
     bool has_many = false;
     for (int i = 0; i < n; i++) {
@@ -94,7 +96,7 @@ static uint32_t choose_level(const uint32_t *at, uint32_t *part, int n, uint32_t
         for (int i = 0; i < n; i++) {
             part[i] = at[(size_t)i * PLI_N_HWTREE + levels[l]];
         }
-        n_group = pli_board_group_parts(part, n, group_out);
+        n_group = group_parts(part, n, group_out);
     }
     return n_group;
 }

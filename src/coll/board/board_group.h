@@ -13,10 +13,6 @@ enum { PLI_BOARD_GROUP_WORDS = 16 }; // of a member's processors, as sched_getaf
 // member; how many there are.
 uint32_t pli_board_group_row(int n, uint32_t group_out[]);
 
-// By the numbers of the parts that members are in: no group has members of two parts. 0: there is
-// one part only, or too many.
-uint32_t pli_board_group_parts(const uint32_t part[], int n, uint32_t group_out[]);
-
 // By the processors of each member, PLI_BOARD_GROUP_WORDS for each: caches first, then memory, then
 // packages. hwloc is asked, which takes milliseconds the first time, where members are not all
 // bound alike. 0: that tells nothing.

@@ -13,8 +13,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "boot/boot.h"
-#include "boot/ckpt_wire.h"
 #include "ckpt/freeze.h"
 #include "msg/lane.h"
 #include "net/tcp/tcp_conn.h"
@@ -35,9 +33,7 @@ bool pli_ucx_quiesce_is_wanted(void)
 {
     uint64_t until = atomic_load_explicit(&freeze_until, memory_order_relaxed);
     return atomic_load_explicit(&n_ask, memory_order_relaxed) > 0 ||
-           (until != 0 && pli_clock_ns() < until) ||
-           atomic_load_explicit(pli_node_moving(pli_proc.boot->node.header),
-                                memory_order_relaxed) != 0;
+           (until != 0 && pli_clock_ns() < until) || pli_freeze_is_moving();
 }
 
 bool pli_ucx_quiesce_is_done(void)

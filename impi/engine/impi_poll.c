@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sched_yield, unless the core is busy: beside a program that computes some kernels charge a whole
 // slice for each call.
-#include "engine/impi_pace.h"
+#include "engine/impi_poll.h"
 #include <sched.h>
 #include <stdint.h>
 #include <time.h>
@@ -18,7 +18,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-bool pli_impi_pace_give_way(void)
+bool pli_impi_poll_give_way(void)
 {
     static _Atomic uint64_t busy_until;
     uint64_t begin = now_ns();

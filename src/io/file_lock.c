@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Locks ranges of a file.
+#include "io/file_lock.h"
+
+#include "io/file.h"
+#include "io/file_sys.h"
+
+enum pli_err pli_file_lock_take(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi)
+{
+    pthread_mutex_lock(&f->range);
+    enum pli_err err = pli_file_sys_lock(f->fd, f->name, is_write, lo, hi - lo);
+    if (err != PLI_OK) {
+        pthread_mutex_unlock(&f->range);
+    }
+    return err;
+}
+
+void pli_file_lock_drop(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    pli_file_sys_unlock(f->fd, lo, hi - lo);
+    pthread_mutex_unlock(&f->range);
+}
+
+enum pli_err pli_file_lock_begin(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi)
+{
+    return f->needs_lock ? pli_file_lock_take(f, is_write, lo, hi) : PLI_OK;
+}
+
+void pli_file_lock_end(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    if (f->needs_lock) {
+        pli_file_lock_drop(f, lo, hi);
+    }
+}
