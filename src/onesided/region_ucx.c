@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_lane.h"
 #include "net/ucx/ucx_conn.h"
 #include "net/ucx/ucx_net.h"
 #include "obj/comm.h"

@@ -113,9 +113,13 @@ def state_dies(env, d):
         p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
         text = finish(p)
         check(p.returncode != 0, f"{fault}: {p.returncode}\n{text}")
+        # What mpiexec has begun to seal may be sealed before it is seen to be dead: then that one is good, too.
+        last = 2 if fault == "mpiexec_state_committing" and numbers(d) == [1, 2] else 1
         rc, text = restart(env, d)
-        check(rc == 0 and "checkpoint 1" in text and result(text) == (want, 3), f"{fault}: {rc}\n{text}")
-        check(numbers(d) == [1], f"{fault}: {os.listdir(d)}")
+        check(rc == 0 and f"checkpoint {last}" in text and result(text) == (want, 3), f"{fault}: {rc}\n{text}")
+        check(numbers(d) == list(range(1, last + 1)), f"{fault}: {os.listdir(d)}")
+        if last == 2:
+            shutil.rmtree(os.path.join(d, "2"))
     shut_gate(d)
     p = start(env, *args)
     text = wait_for(p, "step 3 ")

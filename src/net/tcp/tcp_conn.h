@@ -118,12 +118,6 @@ struct pli_tcp_lane {
     struct pli_reqid_table reqids;
 };
 
-// What TCP has for a lane; NULL: nothing.
-static inline struct pli_tcp_lane *pli_tcp_lane_of(const struct pli_lane *lane)
-{
-    return (struct pli_tcp_lane *)lane->polled;
-}
-
 // Make a connection for a conn that was just made. False: no memory.
 bool pli_tcp_conn_create(struct pli_tcp_lane *net, struct pli_conn *c);
 // Its end, when the other side has left and nothing is under way; false: not yet.

@@ -591,6 +591,12 @@ static const struct pli_net_lane_ops lane_ops = {
     .freeze = freeze,
 };
 
+struct pli_tcp_lane *pli_tcp_lane_of(const struct pli_lane *lane)
+{
+    struct pli_net_lane *net = lane->polled;
+    return net != NULL && net->ops == &lane_ops ? of(net) : NULL;
+}
+
 PLI_START enum pli_err pli_tcp_lane_open(struct pli_lane *lane)
 {
     struct pli_boot *boot = pli_proc.boot;

@@ -23,4 +23,7 @@ void pli_tcp_lane_unwatch(struct pli_tcp_lane *net, struct pli_fd_watch *e); // 
 // This socket gave the last message and is read at every poll; NULL: none is.
 void pli_tcp_lane_set_active(struct pli_tcp_lane *net, struct pli_tcp_sock *s);
 
+// What TCP has for a lane; NULL: nothing.
+struct pli_tcp_lane *pli_tcp_lane_of(const struct pli_lane *lane);
+
 #endif
