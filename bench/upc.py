@@ -3,7 +3,7 @@
 own shared data through plain pointers, plain C through upcc beside cc; small applications beside the same in C, with OpenMP
 and with MPI; far gets beside a bare TCP connection, and random updates one by one and collected.
 
-usage: upc.py [--build DIR] [--quick | --smoke] [--runs R] [--out FOLDER] [--parts LIST] [--threads LIST]
+usage: upc.py [--build DIR] [--quick | --smoke] [--runs R] [--out FOLDER] [--parts LIST] [--threads LIST] [--far READS,BODIES]
 
 Groups are tried on one host, where every thread is near, between pretended hosts (messages over
 TCP), where remote access is dear, and on virtual hosts, where they are started as the paper has it: a group on two hosts each,
@@ -266,6 +266,7 @@ def main():
     parser.add_argument("--out", help="folder for the results (DIR/bench)")
     parser.add_argument("--parts", default=",".join(PARTS), help="what to measure, of " + ",".join(PARTS))
     parser.add_argument("--threads", help="numbers of threads, a comma between them, of those that the size has")
+    parser.add_argument("--far", help="reads and bodies between hosts instead of 2000,200; the paper has 1000000,150000, which take hours")
     args = parser.parse_args()
     size = "smoke" if args.smoke else "quick" if args.quick else "full"
     folder = os.path.abspath(args.out or os.path.join(args.build, "bench"))
@@ -281,6 +282,8 @@ def main():
         bench = Bench(args.build, args.runs or (5 if size == "full" else 1), size, programs)
         bench.compile()
         results.update({"machine": machine(), "size": size})
+        if args.far:
+            bench.far_reads, bench.far_bodies = map(int, args.far.split(","))
         if args.threads:
             bench.threads = tuple(n for n in bench.threads if n in map(int, args.threads.split(",")))
         for part in parts:
