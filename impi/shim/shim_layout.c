@@ -522,23 +522,6 @@ void pli_shim_layout_scatter(const struct shim_layout *l, const unsigned char *i
     }
 }
 
-// One more run behind the blocks; false: there is no room for it.
-static bool add(struct pli_region_block *blocks, int *n, int64_t at, uint64_t len)
-{
-    struct pli_region_block *b = *n > 0 ? &blocks[*n - 1] : NULL;
-    if (b != NULL && b->len == len && b->n == 1) {
-        b->step = at - b->at;
-        b->n = 2;
-    } else if (b != NULL && b->len == len && at == b->at + (int64_t)b->n * b->step) {
-        b->n++;
-    } else if (*n < PLI_REGION_N_BLOCK) {
-        blocks[(*n)++] = (struct pli_region_block){ at, len, 0, 1 };
-    } else {
-        return false;
-    }
-    return true;
-}
-
 size_t pli_shim_layout_next(struct shim_walk *w, struct pli_region_block *blocks, int *n_out)
 {
     const struct shim_layout *l = w->layout;
@@ -550,7 +533,8 @@ size_t pli_shim_layout_next(struct shim_walk *w, struct pli_region_block *blocks
         uint64_t left = whole - w->done, room = PLI_REGION_ROOM - bytes;
         left = left < w->left ? left : w->left;
         uint64_t len = (left < room ? left : room) / w->unit * w->unit;
-        if (len == 0 || !add(blocks, n_out, w->at + l->run[w->run].at + (MPI_Aint)w->done, len)) {
+        if (len == 0 || !pli_region_block_add(blocks, n_out, PLI_REGION_N_BLOCK,
+                                              w->at + l->run[w->run].at + (MPI_Aint)w->done, len)) {
             break;
         }
         bytes += len;

@@ -76,18 +76,6 @@ static int native_op(int op, MPI_Op *out)
     return is_known;
 }
 
-static void scatter(const struct pli_region_elem *e, char *to, const char *packed)
-{
-    memcpy(to, packed, e->first);
-    memcpy(to + e->second, packed + e->first, (size_t)e->size - e->first);
-}
-
-static void gather(const struct pli_region_elem *e, char *packed, const char *from)
-{
-    memcpy(packed, from, e->first);
-    memcpy(packed + e->first, from + e->second, (size_t)e->size - e->first);
-}
-
 // One run of elements, or one pair with a hole. Pairs lie closer in a message than in memory.
 static void combine(const struct pli_region_msg *m, char *p, const char *in, size_t len)
 {
@@ -97,7 +85,7 @@ static void combine(const struct pli_region_msg *m, char *p, const char *in, siz
     MPI_Op op;
     if (m->op == PLI_COMBINE_REPLACE) {
         if (is_split) {
-            scatter(e, p, in);
+            pli_region_elem_scatter(e, p, in);
         } else {
             memcpy(p, in, len);
         }
@@ -114,7 +102,7 @@ static void combine(const struct pli_region_msg *m, char *p, const char *in, siz
     for (size_t k = 0; k < len; k += e->size) {
         memset(one, 0, sizeof one);
         if (is_split) {
-            scatter(e, one, in + k);
+            pli_region_elem_scatter(e, one, in + k);
         } else {
             memcpy(one, in + k, e->size);
         }
@@ -132,7 +120,7 @@ static void apply(const struct shim_win *w, const struct pli_region_msg *m,
             char *p = start_of(w) + blocks[i].at + (int64_t)k * blocks[i].step;
             size_t len = blocks[i].len;
             if (out != NULL && is_split) {
-                gather(&m->elem, out, p);
+                pli_region_elem_gather(&m->elem, out, p);
             } else if (out != NULL) {
                 memcpy(out, p, len);
             }

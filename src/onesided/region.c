@@ -545,7 +545,7 @@ static enum pli_err move_indexed(struct pli_region *r, int member, const uint64_
         }
         for (k = 0;
              i + k < n && (k + 1) * block <= PIECE &&
-             pli_region_layout_add(blocks, &n_block, PLI_REGION_N_BLOCK, (int64_t)at[i + k], block);
+             pli_region_block_add(blocks, &n_block, PLI_REGION_N_BLOCK, (int64_t)at[i + k], block);
              k++) {
         }
         err = indexed_piece(r, member, blocks, n_block, k * block, mine, is_put);

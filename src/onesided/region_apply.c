@@ -80,19 +80,6 @@ void pli_region_apply_set(const struct pli_region_change *c, int byte)
     }
 }
 
-// One element with a hole, between memory and message.
-static void scatter(const struct pli_region_elem *e, char *to, const char *packed)
-{
-    memcpy(to, packed, e->first);
-    memcpy(to + e->second, packed + e->first, (size_t)e->size - e->first);
-}
-
-static void gather(const struct pli_region_elem *e, char *packed, const char *from)
-{
-    memcpy(packed, from, e->first);
-    memcpy(packed + e->first, from + e->second, (size_t)e->size - e->first);
-}
-
 // A run of n elements that lie as close in memory as in a message.
 static void apply_run(const struct pli_region_change *c, char *p, const char *in, size_t n)
 {
@@ -114,9 +101,9 @@ static void apply_run(const struct pli_region_change *c, char *p, const char *in
 static void apply_split(const struct pli_region_change *c, char *p, const char *in)
 {
     char one[ELEM_MAX];
-    scatter(&c->elem, one, in);
+    pli_region_elem_scatter(&c->elem, one, in);
     if (c->op == PLI_OP_REPLACE) {
-        scatter(&c->elem, p, in);
+        pli_region_elem_scatter(&c->elem, p, in);
     } else {
         pli_op_pair((enum pli_op_which)c->op, (enum pli_number)c->elem.number,
                     (enum pli_number)c->elem.index)(one, p, 1);
@@ -133,7 +120,7 @@ void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *gu
         for (uint64_t k = 0; k < b->n; k++) {
             char *p = (char *)(c->base + (uintptr_t)b->at + k * (uintptr_t)b->step);
             if (out != NULL && is_split) {
-                gather(&c->elem, out, p);
+                pli_region_elem_gather(&c->elem, out, p);
             } else if (out != NULL) {
                 memcpy(out, p, b->len);
             }

@@ -36,23 +36,6 @@ void pli_region_layout_init(struct pli_region_layout *l, int64_t at, MPI_Count c
     l->elem = elem;
 }
 
-bool pli_region_layout_add(struct pli_region_block *blocks, int *n, int max, int64_t at,
-                           uint64_t len)
-{
-    struct pli_region_block *b = *n > 0 ? &blocks[*n - 1] : NULL;
-    if (b != NULL && b->len == len && b->n == 1) {
-        b->step = at - b->at;
-        b->n = 2;
-    } else if (b != NULL && b->len == len && at == b->at + (int64_t)b->n * b->step) {
-        b->n++;
-    } else if (*n < max) {
-        blocks[(*n)++] = (struct pli_region_block){ at, len, 0, 1 };
-    } else {
-        return false;
-    }
-    return true;
-}
-
 // The next runs, which are whole elements: a pair with a hole is one.
 static int next_runs(struct pli_region_layout *l, struct iovec *iov, size_t room)
 {
@@ -83,8 +66,8 @@ size_t pli_region_layout_next(struct pli_region_layout *l, struct pli_region_blo
     bool is_full = false;
     while (!is_full && (k = next_runs(l, iov, room - bytes)) > 0) {
         for (int i = 0; i < k && !is_full; i++) {
-            if (pli_region_layout_add(blocks, &n, max, (int64_t)(uintptr_t)iov[i].iov_base,
-                                      iov[i].iov_len)) {
+            if (pli_region_block_add(blocks, &n, max, (int64_t)(uintptr_t)iov[i].iov_base,
+                                     iov[i].iov_len)) {
                 bytes += iov[i].iov_len;
                 continue;
             }

@@ -28,10 +28,6 @@ void pli_region_layout_init(struct pli_region_layout *l, int64_t at, MPI_Count c
 size_t pli_region_layout_next(struct pli_region_layout *l, struct pli_region_block *blocks, int max,
                               size_t room, int *n_out);
 
-// One more run behind the blocks; false: there is no room for it.
-bool pli_region_layout_add(struct pli_region_block *blocks, int *n, int max, int64_t at,
-                           uint64_t len);
-
 // The lowest and the highest place that (count, type) touches; false: it touches none.
 bool pli_region_layout_bounds(MPI_Count count, const struct pli_datatype *type, int64_t *from_out,
                               int64_t *to_out);

@@ -5,7 +5,10 @@
 #define PLI_ONESIDED_REGION_WIRE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 // Numbers are appended and never reused.
 enum pli_region_kind {
@@ -132,5 +135,38 @@ enum { PLI_GUARD_ALONE = 1 << 30 };
 #define PLI_GUARD_QUEUED 0x80000000u
 
 enum pli_hold { PLI_HOLD_SHARED = 1, PLI_HOLD_EXCLUSIVE };
+
+// One more run behind n blocks; false: there is no room for it.
+static inline bool pli_region_block_add(struct pli_region_block *blocks, int *n, int max,
+                                        int64_t at, uint64_t len)
+{
+    struct pli_region_block *b = *n > 0 ? &blocks[*n - 1] : NULL;
+    if (b != NULL && b->len == len && b->n == 1) {
+        b->step = at - b->at;
+        b->n = 2;
+    } else if (b != NULL && b->len == len && at == b->at + (int64_t)b->n * b->step) {
+        b->n++;
+    } else if (*n < max) {
+        blocks[(*n)++] = (struct pli_region_block){ at, len, 0, 1 };
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// One element with a hole, between memory and message.
+static inline void pli_region_elem_scatter(const struct pli_region_elem *e, char *to,
+                                           const char *packed)
+{
+    memcpy(to, packed, e->first);
+    memcpy(to + e->second, packed + e->first, (size_t)e->size - e->first);
+}
+
+static inline void pli_region_elem_gather(const struct pli_region_elem *e, char *packed,
+                                          const char *from)
+{
+    memcpy(packed, from, e->first);
+    memcpy(packed + e->first, from + e->second, (size_t)e->size - e->first);
+}
 
 #endif

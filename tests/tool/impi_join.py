@@ -177,20 +177,6 @@ def forge(token, other):
     return "impi1-" + base64.urlsafe_b64encode(data + h.to_bytes(4, "big")).decode().rstrip("=")
 
 
-def child(pid, name):
-    """The process that pid has started under this name."""
-    for p, _ in carriers(MARK):
-        try:
-            with open(f"/proc/{p}/stat", encoding="ascii") as f:
-                text = f.read()
-        except OSError:
-            continue
-        if f"({name})" in text and int(text.rsplit(")", 1)[1].split()[1]) == pid:
-            return p
-    check(False, f"process {pid} has no child {name}", 2)
-    return None
-
-
 def children(pid):
     """Processes and names."""
     found = []
@@ -203,6 +189,15 @@ def children(pid):
         if int(text.rsplit(")", 1)[1].split()[1]) == pid:
             found.append((p, text.split("(", 1)[1].rsplit(")", 1)[0]))
     return found
+
+
+def child(pid, name):
+    """The process that pid has started under this name."""
+    for p, found in children(pid):
+        if found == name:
+            return p
+    check(False, f"process {pid} has no child {name}", 2)
+    return None
 
 
 def victims(w):
