@@ -9,9 +9,9 @@
 // file (open for writing: NUMBERS.RANK, a line in each step, in turn by two descriptors that share
 // their place), lockedfile (the same, with a lock), shared (memory), locked (memory), onefile
 // (NUMBERS.all, to which all ranks add lines, rank 1 many before it lets itself be stopped),
-// scratch (NUMBERS.RANK, which loses its name when GATE.scratch is there). Or how ranks end
-// that do so when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by
-// MPI_Fork).
+// scratch (NUMBERS.RANK, which loses its name when GATE.scratch is there and gets no more lines: a
+// length that changes while CRIU reads the file is another failure). Or how ranks end that do so
+// when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by MPI_Fork).
 // Or threads: three others, which count, each in its own thread-local memory, and are joined.
 #include "counting_threads.h"
 
@@ -41,21 +41,24 @@ static void check(int is_good, const char *text)
 }
 
 static int lines[2] = { -1, -1 };
+static uint64_t n_step_line; // steps that have added a line
 enum { LINE = 8 }; // bytes
 
-static void add_line(uint64_t step)
+static void add_line(void)
 {
     char line[LINE + 1];
-    snprintf(line, sizeof line, "%07d\n", (int)step);
-    check(write(lines[step % 2], line, LINE) == LINE, "a line");
+    n_step_line++;
+    snprintf(line, sizeof line, "%07d\n", (int)n_step_line);
+    check(write(lines[n_step_line % 2], line, LINE) == LINE, "a line");
 }
 
 // Every line is there once.
-static void check_lines(uint64_t n)
+static void check_lines(void)
 {
     char line[LINE + 1] = "";
-    check(lseek(lines[0], 0, SEEK_END) == (off_t)(n * LINE), "the length of the file");
-    for (uint64_t i = 0; i < n; i++) {
+    check(lseek(lines[0], 0, SEEK_END) == (off_t)(n_step_line * LINE),
+          "the length of the file");
+    for (uint64_t i = 0; i < n_step_line; i++) {
         check(pread(lines[0], line, LINE, (off_t)(i * LINE)) == LINE, "a line");
         check(atoi(line) == (int)i + 1, "the number of a line");
     }
@@ -106,12 +109,15 @@ static void check_all_lines(void)
 
 static char scratch_name[512], scratch_gate[512];
 
-static void lose_name(void)
+static int has_lost_name(void)
 {
-    if (scratch_name[0] != '\0' && access(scratch_gate, F_OK) == 0) {
+    static int is_lost;
+    if (!is_lost && scratch_name[0] != '\0' && access(scratch_gate, F_OK) == 0) {
+        add_line(); // the file is longer than when it was copied
         check(unlink(scratch_name) == 0, "a file without a name");
-        scratch_name[0] = '\0';
+        is_lost = 1;
     }
+    return is_lost;
 }
 
 static void add_hindrance(const char *numbers)
@@ -190,9 +196,8 @@ int main(int argc, char **argv)
         }
         check(number == (step - 1) % N_PAGE, "the place in the file");
         words[step % N_PAGE * PAGE_WORDS] = step;
-        if (lines[0] >= 0) {
-            add_line(step);
-            lose_name();
+        if (lines[0] >= 0 && !has_lost_name()) {
+            add_line();
         }
         if (all_lines >= 0) {
             add_to_all();
@@ -214,7 +219,7 @@ int main(int argc, char **argv)
         check(end_counting(), "what its threads have counted");
     }
     if (lines[0] >= 0) {
-        check_lines(step);
+        check_lines();
     }
     if (all_lines >= 0) {
         check_all_lines();
