@@ -33,6 +33,8 @@ def class_of(chapter, f):
         return "COLL"
     if chapter == "rma":
         return "RMA"
+    if re.match(r"File_i?(read|write)", f.base) and not re.search(r"_(begin|end)$", f.base):
+        return "IO"
     if chapter == "p2p":
         if "sendrecv" in low:
             return "BOTH"
@@ -42,6 +44,8 @@ def class_of(chapter, f):
             return "RECV"
         if "probe" in low:
             return "PROBE"
+        if low in ("psend_init", "precv_init"):
+            return "PARTS"
     if f.base in ("Init", "Init_thread", "Finalize"):
         return "LIFE"
     return "OTHER"
@@ -81,11 +85,17 @@ def facts(chapter, f, large):
         elif p.ctype(large) == "MPI_Message *":
             out.append(f".message = {p.name}")
     names = {p.name for p in f.args(large)}
-    if kind in ("SEND", "RECV") and {"buf", "count", "datatype"} <= names:
-        side = "send" if kind == "SEND" else "recv"
+    if kind in ("SEND", "RECV", "IO") and {"buf", "count", "datatype"} <= names:
+        side = "send" if kind == "SEND" or "write" in f.base else "recv"
         out += [f".{side}buf = buf", f".{side}count = count", f".{side}type = datatype"]
         if "tag" in names:
             out.append(f".{side}tag = tag")
+    if kind == "PARTS":
+        side = "send" if f.base == "Psend_init" else "recv"
+        out += [f".{side}buf = buf", f".{side}count = count", f".{side}type = datatype", ".n_part = partitions"]
+    if f.base.startswith("Pready"):
+        out += [{"Pready": ".part = partition, .n_part = 1", "Pready_range": ".part = partition_low, .n_part = partition_high - partition_low + 1",
+                 "Pready_list": ".parts = array_of_partitions, .n_part = length"}[f.base], ".marked = request"]
     if kind == "PROBE" and "tag" in names:
         out.append(".recvtag = tag")
     if kind == "BOTH" and "buf" in names:
