@@ -65,6 +65,20 @@ def functions(api):
             yield chapter, f
 
 
+PREADY = {"Pready": ".part = partition, .n_part = 1", "Pready_list": ".parts = array_of_partitions, .n_part = length",
+          "Pready_range": ".part = partition_low, .n_part = partition_high - partition_low + 1"}
+
+
+def memory(chapter, f):
+    """What is known of the memory that stays with MPI; None: nothing is noted of it."""
+    if f.base in PREADY:
+        return PREADY[f.base] + ", .marked = request"
+    kind = class_of(chapter, f)
+    if kind == "PARTS":
+        return ".n_part = partitions"
+    return ".n = 0" if kind == "IO" or (kind == "COLL" and any(p.kind == "out:request" for p in f.params)) else None
+
+
 def facts(chapter, f, large):
     out, kind = [], class_of(chapter, f)
     for p in f.args(large):
@@ -92,10 +106,9 @@ def facts(chapter, f, large):
             out.append(f".{side}tag = tag")
     if kind == "PARTS":
         side = "send" if f.base == "Psend_init" else "recv"
-        out += [f".{side}buf = buf", f".{side}count = count", f".{side}type = datatype", ".n_part = partitions"]
-    if f.base.startswith("Pready"):
-        out += [{"Pready": ".part = partition, .n_part = 1", "Pready_range": ".part = partition_low, .n_part = partition_high - partition_low + 1",
-                 "Pready_list": ".parts = array_of_partitions, .n_part = length"}[f.base], ".marked = request"]
+        out += [f".{side}buf = buf", f".{side}count = count", f".{side}type = datatype"]
+    if memory(chapter, f) is not None:
+        out += [".memory = &memory"]
     if kind == "PROBE" and "tag" in names:
         out.append(".recvtag = tag")
     if kind == "BOTH" and "buf" in names:
@@ -132,6 +145,9 @@ def body(chapter, f, large, name, is_std):
              "    if (!is_seen) {", f"        return next({args});", "    }"]
     if status:
         lines += ["    MPI_Status mine;"]
+    kept = memory(chapter, f)
+    if kept:
+        lines += [f"    struct pli_check_memory memory = {{ {kept} }};"]
     lines += ["    struct pli_check_call call = {", f"        .function = PLI_CHECK_FN_{f.base}, .site = site,",
               *[f"        {fact}," for fact in facts(chapter, f, large)], "    };"]
     for p in f.args(large):

@@ -261,7 +261,7 @@ void pli_check_begin(struct pli_check_call *call)
         pli_check_request_watch(call, is_into ? call->recvbuf : call->sendbuf,
                                 is_into ? call->recvcount : call->sendcount,
                                 is_into ? call->recvtype : call->sendtype, is_into);
-    } else if (call->marked != NULL) {
+    } else if (call->memory != NULL && call->memory->marked != NULL) {
         pli_check_request_marked(call);
     } else if (call->comm_freed != NULL) {
         pli_check_lock();
@@ -311,12 +311,13 @@ int pli_check_end(struct pli_check_call *call, int err)
         pli_check_unlock();
     } else if (kind == PLI_CHECK_PARTS && err == MPI_SUCCESS) {
         bool is_into = call->recvtype != NULL;
+        struct pli_check_memory *m = call->memory;
         pli_check_lock();
         bool has = pli_check_range(is_into ? call->recvbuf : call->sendbuf,
-                                   (is_into ? call->recvcount : call->sendcount) * call->n_part,
-                                   is_into ? call->recvtype : call->sendtype, &call->begin, &call->n);
-        call->n = has ? call->n : 0;
-        call->is_into = is_into;
+                                   (is_into ? call->recvcount : call->sendcount) * m->n_part,
+                                   is_into ? call->recvtype : call->sendtype, &m->begin, &m->n);
+        m->n = has ? m->n : 0;
+        m->is_into = is_into;
         pli_check_request_keep(call, false, false, true);
         pli_check_unlock();
     } else if (call->function == PLI_CHECK_FN_Session_init) {

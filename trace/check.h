@@ -40,6 +40,16 @@ enum pli_check_class {
     PLI_CHECK_OTHER
 };
 
+// The program's memory that MPI has until a request is complete, where messages have no part in it.
+struct pli_check_memory {
+    const char *begin;
+    size_t n;
+    bool is_into;       // MPI writes there
+    MPI_Request marked; // MPI_Pready: these partitions of it, in a list or from the first on
+    int part, n_part;   // of MPI_Psend_init all
+    const int *parts;
+};
+
 // One call: what its arguments mean. A buffer without a datatype is not looked at.
 struct pli_check_call {
     enum pli_check_fn function;
@@ -71,12 +81,7 @@ struct pli_check_call {
     struct pli_check_posted *posted;
     struct pli_check_receive *receive; // NULL: into the program's buffer
     uint64_t sum;
-    const char *begin; // files and collectives: the program's memory that MPI has until the end
-    size_t n;
-    bool is_into;       // and writes there
-    MPI_Request marked; // MPI_Pready: these partitions of it, in a list or from the first on
-    int part, n_part;   // of MPI_Psend_init all
-    const int *parts;
+    struct pli_check_memory *memory; // of files, nonblocking collectives and partitions
     bool has_sent; // the note of a send
     unsigned char sent[PLI_OBSERVE_NOTE];
 };
@@ -239,6 +244,7 @@ struct pli_check_request {
     size_t n;
     uint64_t sum;
     uint64_t *part_sums; // of a partitioned send: of partitions that were marked, 0: not yet
+    int n_part;
     struct pli_check_posted *posted;
     struct pli_check_receive *receive;
     struct pli_check_call call; // persistent: what is begun each time

@@ -105,14 +105,14 @@ void pli_check_request_overlap(const struct pli_check_call *call, const char *be
 void pli_check_request_watch(struct pli_check_call *call, const void *buf, MPI_Count count,
                              MPI_Datatype type, bool is_into)
 {
+    struct pli_check_memory *m = call->memory;
     pli_check_lock();
-    if (pli_check_range(buf, count, type, &call->begin, &call->n)) {
-        call->is_into = is_into;
-        call->sum =
-            is_into || call->request == NULL ? 0 : pli_check_sum(call->begin, call->n);
-        pli_check_request_overlap(call, call->begin, call->n, is_into);
+    if (pli_check_range(buf, count, type, &m->begin, &m->n)) {
+        m->is_into = is_into;
+        call->sum = is_into || call->request == NULL ? 0 : pli_check_sum(m->begin, m->n);
+        pli_check_request_overlap(call, m->begin, m->n, is_into);
     } else {
-        call->n = 0;
+        m->n = 0;
     }
     pli_check_unlock();
 }
@@ -181,13 +181,15 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
         bool has = pli_check_range(buf, is_send ? call->sendcount : call->recvcount,
                                    is_send ? call->sendtype : call->recvtype, &r->begin, &r->n);
         r->n = has ? r->n : 0;
-    } else if (call->n > 0) {
-        r->begin = call->begin;
-        r->n = call->n;
-        r->is_recv = call->is_into;
-        r->is_send = !call->is_into;
-        if (r->is_send && call->n_part > 0) {
-            r->part_sums = calloc((size_t)call->n_part, sizeof *r->part_sums);
+    } else if (call->memory != NULL && call->memory->n > 0) {
+        const struct pli_check_memory *m = call->memory;
+        r->begin = m->begin;
+        r->n = m->n;
+        r->n_part = m->n_part;
+        r->is_recv = m->is_into;
+        r->is_send = !m->is_into;
+        if (r->is_send && r->n_part > 0) {
+            r->part_sums = calloc((size_t)r->n_part, sizeof *r->part_sums);
         }
     }
     r->next = buckets[hash(r->handle)];
@@ -207,17 +209,18 @@ bool pli_check_is_mapped(const char *p, size_t n)
 
 static uint64_t sum_of_part(const struct pli_check_request *r, int i)
 {
-    size_t each = r->n / (size_t)r->call.n_part;
+    size_t each = r->n / (size_t)r->n_part;
     return pli_check_sum(r->begin + (size_t)i * each, each);
 }
 
 void pli_check_request_marked(const struct pli_check_call *call)
 {
+    const struct pli_check_memory *m = call->memory;
     pli_check_lock();
-    struct pli_check_request *r = find(call->marked);
-    for (int k = 0; r != NULL && r->part_sums != NULL && r->n > 0 && k < call->n_part; k++) {
-        int i = call->parts != NULL ? call->parts[k] : call->part + k;
-        if (r->is_active && i >= 0 && i < r->call.n_part) {
+    struct pli_check_request *r = find(m->marked);
+    for (int k = 0; r != NULL && r->part_sums != NULL && r->n > 0 && k < m->n_part; k++) {
+        int i = m->parts != NULL ? m->parts[k] : m->part + k;
+        if (r->is_active && i >= 0 && i < r->n_part) {
             r->part_sums[i] = sum_of_part(r, i);
         }
     }
@@ -228,7 +231,7 @@ void pli_check_request_marked(const struct pli_check_call *call)
 static bool has_same_parts(struct pli_check_request *r)
 {
     bool is_same = true;
-    for (int i = 0; r->part_sums != NULL && i < r->call.n_part; i++) {
+    for (int i = 0; r->part_sums != NULL && i < r->n_part; i++) {
         is_same &= r->part_sums[i] == 0 || r->part_sums[i] == sum_of_part(r, i);
         r->part_sums[i] = 0;
     }
