@@ -58,11 +58,6 @@ size_t pli_fork_child_count_requests(void)
 // Refuse when there are objects that cannot exist in two processes.
 static enum pli_err check_objects(void)
 {
-    static const struct {
-        enum pli_kind kind;
-        const char *what;
-    } kinds[] = { { PLI_KIND_MESSAGE, "matched messages (MPI_Mprobe) that it has not received" },
-                  { PLI_KIND_FILE, "files (MPI_File_open)" } };
     size_t n_upc = 0, n = 0;
     pli_comm_each(count_upc, &n_upc);
     if (n_upc > 0) {
@@ -84,12 +79,12 @@ static enum pli_err check_objects(void)
                         n, n == 1 ? "" : "s",
                         pli_process_has_threads() ? ", or of threads in calls of MPI" : "");
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        n = pli_handle_live(kinds[i].kind);
-        if (n > 0) {
-            return pli_fail(PLI_ERR_OTHER, "has %zu %s; receive or free them before", n,
-                            kinds[i].what);
-        }
+    n = pli_handle_live(PLI_KIND_MESSAGE);
+    if (n > 0) {
+        return pli_fail(PLI_ERR_OTHER,
+                        "has %zu matched messages (MPI_Mprobe) that it has not received; receive "
+                        "or free them before",
+                        n);
     }
     return PLI_OK;
 }
