@@ -571,7 +571,6 @@ static void read_impi(struct pli_job *job)
 void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
 {
     job->opt.grace = -1;
-    job->opt.ckpt_keep = 2;
     job->opt.max_restarts = 3;
     job->opt.stdin_rank = 0;
     struct pli_option_reader r = { .tool = pli_say_name,

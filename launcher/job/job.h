@@ -98,7 +98,7 @@ struct pli_options {
     bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED
     const char *ckpt_dir;              // where checkpoints go; NULL: none are made
     double ckpt_interval;              // seconds from one to the next, 0: only on request
-    uint32_t ckpt_keep;                // how many are kept
+    uint32_t ckpt_keep;                // how many are kept, 0: not said
     uint32_t ckpt_increments;          // how many incremental ones follow a full one
     bool is_standstill;    // ranks stand still until their images are written, and are not copied
     const char *ckpt_mark; // on several hosts: by which daemons know the directory

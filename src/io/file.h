@@ -4,6 +4,7 @@
 #define PLI_IO_FILE_H
 
 #include "base/err.h"
+#include "base/list.h"
 #include "io/file_hints.h"
 #include "io/file_view.h"
 #include "obj/handle.h"
@@ -64,6 +65,7 @@ enum pli_file_rounds {
 
 struct pli_file {
     struct pli_obj obj;
+    struct pli_list all;   // files of this process
     struct pli_comm *comm; // the file's alone
     struct pli_file_shared pointer;
     struct pli_file_ring ring;
@@ -72,8 +74,10 @@ struct pli_file {
     char *name;
     int fd;
     int amode;
-    bool can_read; // the descriptor can, also where the program may not
-    bool is_local; // see file_map.h
+    bool is_clone;         // of a file that other processes delete, if it is to be deleted
+    MPI_Offset pos_shared; // in a clone: where the shared pointer was at the fork
+    bool can_read;         // the descriptor can, also where the program may not
+    bool is_local;         // see file_map.h
     bool has_large_pages;
     bool is_memory;  // see file_map.h
     bool is_filled;  // views of all members together have more data than gaps
