@@ -266,6 +266,7 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
     } else if (err == PLI_OK) {
         mine.pos = a->pos;
         mine.len = (int64_t)a->len;
+        mine.run = (uint64_t)(uintptr_t)a->run;
         mine.lo = pli_file_view_offset(v, a->pos);
         mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
         mine.flags |= o->is_fine ? FLAG_FINE : 0;

@@ -25,6 +25,7 @@ struct pli_file_want {
     MPI_Offset lo, hi; // in the file; lo == hi: nothing
     MPI_Offset pos;
     int64_t len;
+    uint64_t run;  // address of its data, where that is one run; else 0
     int64_t flags; // of file_coll.c
 };
 

@@ -26,7 +26,8 @@ static struct {
     size_t most;   // bytes that a call moves; 0: all
     int interrupt; // every second call is interrupted
     int sync_error, open_error, lock_error;
-    int is_far; // files are on a file system of the network
+    int is_far;     // files are on a file system of the network
+    int peer_error; // every third time that memory of another process is read
 } fault;
 static int n_call, n_behind; // of these in another thread than that of main
 static pthread_t main_thread;
@@ -97,6 +98,17 @@ ssize_t preadv64(int fd, const struct iovec *iov, int n, off_t at);
 ssize_t preadv64(int fd, const struct iovec *iov, int n, off_t at)
 {
     return move_data(SYS_preadv, fd, iov, n, at);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
+                         const struct iovec *from, unsigned long n_from, unsigned long flags)
+{
+    static int n_peer;
+    if (fault.peer_error != 0 && n_peer++ % 3 == 2) {
+        errno = fault.peer_error;
+        return -1;
+    }
+    return syscall(SYS_process_vm_readv, pid, to, n_to, from, n_from, flags);
 }
 
 int fstatfs64(int fd, struct statfs64 *out);
@@ -529,13 +541,19 @@ static void check_whole(void)
         expect(rc, kinds[i % 3].class, kinds[i % 3].error, true);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    fault.interrupt = 1;
-    fault.most = 5000;
-    T_EQ(MPI_File_write_at_all(f, 0, data, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
-    fault.interrupt = 0;
-    fault.most = 0;
-    T_EQ(MPI_File_read_at_all(f, 0, back, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
-    T_EQ(memcmp(data, back, LEN), 0);
+    for (int i = 0; i < 2; i++) { // and where members cannot copy for the one that writes
+        T_EQ(MPI_File_set_size(f, 0), 0);
+        fault.interrupt = i == 0;
+        fault.most = i == 0 ? 5000 : 0;
+        fault.peer_error = i == 1 ? EFAULT : 0;
+        T_EQ(MPI_File_write_at_all(f, 0, data, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        fault.interrupt = 0;
+        fault.most = 0;
+        fault.peer_error = 0;
+        memset(back, 0, LEN);
+        T_EQ(MPI_File_read_at_all(f, 0, back, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        T_EQ(memcmp(data, back, LEN), 0);
+    }
     T_EQ(MPI_File_close(&f), 0);
     free(data);
     free(back);
