@@ -11,8 +11,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int n_guard;             // guarded by lock
 static struct sigaction before; // what the program had; changed by the first guard
-// initial-exec: the handler must not allocate it.
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct pli_file_fault *innermost;
+// Threads with a guard have allocated it before the handler looks.
+static _Thread_local struct pli_file_fault *innermost;
 
 static void hand_on(int sig, siginfo_t *info, void *context)
 {
