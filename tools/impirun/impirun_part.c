@@ -92,8 +92,8 @@ static bool note_mpi(const char *library, void *arg)
     return *mpi < 0;
 }
 
-// The MPI of the first word that is the file of a program with one, and the path of that; -1 if there
-// is none: a script, or a program that loads its MPI later.
+// The MPI of the first word that is the file of a program with one, and the path of that; -1 if
+// there is none: a script, or a program that loads its MPI later.
 static int mpi_of(char **words, char path[MAX_PATH])
 {
     int mpi = -1;
@@ -170,7 +170,7 @@ static const char *launcher_of(const struct part *p)
                             p->library != NULL ? p->library : "a library that is not known");
         }
     }
-    return found != NULL          ? found
+    return found != NULL           ? found
            : p->args.mpi == PLIANT ? pli_impirun_part_tool("mpiexec")
                                    : mpis[p->args.mpi].mpiexec;
 }
@@ -228,7 +228,8 @@ static int add_extra(const struct part *p, char **argv)
     if (p->args.mpi == ABI) { // whose mpiexec has words of its own
         const char *before = getenv("LD_PRELOAD");
         char *all;
-        if (asprintf(&all, "%s%s%s", shim, before != NULL ? ":" : "", before != NULL ? before : "") < 0) {
+        if (asprintf(&all, "%s%s%s", shim, before != NULL ? ":" : "",
+                     before != NULL ? before : "") < 0) {
             pli_impirun_bad("out of memory");
         }
         setenv("LD_PRELOAD", all, 1);
