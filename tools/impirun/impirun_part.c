@@ -8,6 +8,7 @@
 #include "impirun_options.h"
 #include "impirun_shim.h"
 #include "launcher/job/foreign_mpi.h"
+#include "wire/impi_token.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -258,7 +259,13 @@ static int add_extra(const struct part *p, char **argv)
 void pli_impirun_part_exec(char **words)
 {
     struct part p = read_part(words);
+    const char *token = getenv("IMPI_TOKEN");
     size_t n_word = 0;
+    if (p.args.mpi != PLIANT && token != NULL && pli_impi_token_is_elastic(token)) {
+        pli_impirun_bad("this world is elastic, and jobs of %s cannot join it while it runs: they "
+                        "have no call for a world that grows",
+                        p.args.mpi == MPICH ? "MPICH" : "Open MPI");
+    }
     while (p.rest[n_word] != NULL) {
         n_word++;
     }
