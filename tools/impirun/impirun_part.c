@@ -264,7 +264,9 @@ void pli_impirun_part_exec(char **words)
     if (p.args.mpi != PLIANT && token != NULL && pli_impi_token_is_elastic(token)) {
         pli_impirun_bad("this world is elastic, and jobs of %s cannot join it while it runs: they "
                         "have no call for a world that grows",
-                        p.args.mpi == MPICH ? "MPICH" : "Open MPI");
+                        p.args.mpi == MPICH     ? "MPICH"
+                        : p.args.mpi == OPENMPI ? "Open MPI"
+                                                : "another MPI");
     }
     while (p.rest[n_word] != NULL) {
         n_word++;
