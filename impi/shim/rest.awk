@@ -2,7 +2,7 @@
 # From another MPI's preprocessed mpi.h: a definition of each function that takes a communicator, which
 # refuses one that spans clients. They are weak: what libimpi has itself comes before them. So nothing
 # that an MPI has more than libimpi knows of works on a part of such a communicator in silence.
-# One for large counts (MPI_Send_c) calls the one for int instead, if what it is given fits (shim_counts.h).
+# One for large counts (MPI_Send_c) calls the one for int instead, with a datatype of many elements where there are more (shim_counts.h).
 BEGIN {
     # These look at what the process itself has.
     split("Attr_delete Attr_get Attr_put Comm_c2f Comm_call_errhandler Comm_delete_attr " \
@@ -17,6 +17,17 @@ BEGIN {
 
 {
     text = text " " $0
+}
+
+# Whether every count is followed by the datatype of its elements.
+function is_paired(n, part,    i)
+{
+    for (i = 1; i <= n; i++) {
+        if (part[i] ~ /MPI_Count/ && (is_list[i] || part[i] ~ /\*/ || i == n || part[i + 1] !~ /^ *MPI_Datatype +[A-Za-z0-9_]+$/)) {
+            return 0
+        }
+    }
+    return 1
 }
 
 # One prototype: its name, and what is between the parentheses.
@@ -42,7 +53,7 @@ function one(name, params,    n, i, part, args, comm)
     is_done[name] = 1
     printf "PLI_SHIM_API __attribute__((weak)) int %s(%s)\n{\n    PLI_SHIM_ENTER;\n", name, params
     base = substr(name, 1, length(name) - 2)
-    if (name ~ /_c$/ && (base in is_there)) {
+    if (name ~ /_c$/ && (base in is_there) && is_paired(n, part)) {
         narrow(name, base, n, part, args, comm)
         return
     }
@@ -50,56 +61,26 @@ function one(name, params,    n, i, part, args, comm)
     printf "                                      : PLI_SHIM_OUTSIDE(P%s(%s));\n}\n", name, args
 }
 
-# The body of a function for large counts. Where there is a root, the counts of its side of a gather or scatter are
-# looked at nowhere else; those of a send in place, nowhere.
-function narrow(name, base, n, part, args, comm,    i, arg, all, request, root, side, after, when)
+# The body of a function for large counts: each count with the datatype behind it becomes a pair for the function for int.
+function narrow(name, base, n, part, args, comm,    i, arg, type, all, drop)
 {
-    root = request = "NULL"
-    for (i = 1; i <= n; i++) {
-        if (part[i] ~ /^ *int +root$/) {
-            root = "&root"
-        } else if (part[i] ~ /MPI_Request *\* *request$/) {
-            request = "request"
-        }
-    }
-    printf "    struct shim_counts l;\n    if (!pli_shim_counts_begin(&l, %s, %s)) {\n", comm, root
-    printf "        return PLI_SHIM_OUTSIDE(P%s(%s));\n    }\n", name, args
-    all = after = ""
+    printf "    if (pli_shim_span_find(%s) == NULL) {\n        return PLI_SHIM_OUTSIDE(P%s(%s));\n    }\n    int rc = MPI_SUCCESS;\n", comm, name, args
+    all = drop = type = ""
     for (i = 1; i <= n; i++) {
         match(part[i], /[A-Za-z0-9_]+$/)
         arg = substr(part[i], RSTART, RLENGTH)
-        side = arg ~ /^s/ ? "PLI_SHIM_COUNTS_SEND" : "PLI_SHIM_COUNTS_RECV"
-        side = base ~ /Scatterv|scatterv/ && arg == "displs" ? "PLI_SHIM_COUNTS_SEND" : side
-        when = "true"
-        if (root != "NULL" && ((base ~ /[Gg]ather/ && (arg ~ /^recv/ || arg == "displs")) || (base ~ /_?[Ss]catter/ && (arg ~ /^send/ || arg == "displs")))) {
-            when = "l.is_root"
-        } else if (side == "PLI_SHIM_COUNTS_SEND" && args ~ /^sendbuf/ && root == "NULL") {
-            when = "sendbuf != MPI_IN_PLACE"
-        }
-        if (part[i] ~ /MPI_Count *\*/) {
-            printf "    int %s_ = %s;\n", arg, arg == "position" ? "pli_shim_counts_int(&l, true, *position)" : "0"
-            after = after "    *" arg " = " arg "_;\n"
-            arg = "&" arg "_"
-        } else if (part[i] ~ /MPI_Count/ && is_list[i]) {
-            printf "    const int *%s_ = pli_shim_counts_counts(&l, %s, %s, %s);\n", arg, when, reach(base, side), arg
-            arg = arg "_"
-        } else if (part[i] ~ /MPI_Aint/ && is_list[i] && base !~ /eighbor_alltoallw/) {
-            printf "    const int *%s_ = pli_shim_counts_places(&l, %s, %s, %s);\n", arg, when, reach(base, side), arg
-            arg = arg "_"
+        if (type != "") {
+            printf "    struct shim_pair %s_;\n    rc = pli_shim_counts_pair(&%s_, %s, %s) != MPI_SUCCESS ? MPI_ERR_TYPE : rc;\n", type, type, type, arg
+            drop = drop "    pli_shim_counts_drop(&" type "_);\n"
+            all = all ", " type "_.count, " type "_.type"
+            type = ""
         } else if (part[i] ~ /MPI_Count/) {
-            printf "    int %s_ = pli_shim_counts_int(&l, %s, %s);\n", arg, when, arg
-            arg = arg "_"
+            type = arg
+        } else {
+            all = all ", " arg
         }
-        all = all (i > 1 ? ", " : "") arg
     }
-    printf "    int rc = pli_shim_counts_check(&l);\n    rc = rc == MPI_SUCCESS ? %s(%s) : pli_shim_end(%s, rc);\n", base, all, comm
-    printf "%s    pli_shim_counts_end(&l, rc, %s);\n    return rc;\n}\n", after, request
-}
-
-# How long the lists of a side are.
-function reach(base, side)
-{
-    return base ~ /eighbor/ ? side : base ~ /educe_scatter/ ? "PLI_SHIM_COUNTS_OWN" : "PLI_SHIM_COUNTS_PEERS"
+    printf "    rc = rc == MPI_SUCCESS ? %s(%s) : pli_shim_end(%s, rc);\n%s    return rc;\n}\n", base, substr(all, 3), comm, drop
 }
 
 END {

@@ -120,15 +120,15 @@ int pli_shim_span_rank_of(const struct shim_span *s, uint32_t world); // -1: not
 
 // shim_type.c: datatypes and external32
 int pli_shim_type_size(MPI_Datatype type, size_t *ext_out); // bytes of one, outside
-int pli_shim_type_pack(const void *buf, int count, MPI_Datatype type, unsigned char *out);
-int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, int count,
+int pli_shim_type_pack(const void *buf, MPI_Count count, MPI_Datatype type, unsigned char *out);
+int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, MPI_Count count,
                          MPI_Datatype type);
 // Scalars in `len` bytes of elements of `type`, or MPI_UNDEFINED if that is no whole number of
 // them.
 int pli_shim_type_elements(MPI_Datatype type, size_t len, MPI_Count *out);
 // Memory for `count` elements of `type` laid out as in a user's buffer; *buf_out is the address
 // that stands for it, and the result is to be freed.
-void *pli_shim_type_buffer(int count, MPI_Datatype type, void **buf_out);
+void *pli_shim_type_buffer(MPI_Count count, MPI_Datatype type, void **buf_out);
 int pli_shim_type_hold(MPI_Datatype *type); // keep it although the program may free it
 void pli_shim_type_drop(MPI_Datatype *type);
 

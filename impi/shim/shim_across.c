@@ -15,14 +15,14 @@ static int group_barrier(struct shim_span *s)
     return g != NULL ? pli_shim_plan_barrier(g) : pli_shim_local_barrier(pli_shim_inter_local(s));
 }
 
-static int group_bcast(struct shim_span *s, void *buf, int count, MPI_Datatype type)
+static int group_bcast(struct shim_span *s, void *buf, MPI_Count count, MPI_Datatype type)
 {
     struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
     return g != NULL ? pli_shim_coll_bcast(g, buf, count, type, 0)
                      : pli_shim_local_bcast(pli_shim_inter_local(s), 0, buf, count, type);
 }
 
-static int group_gather(struct shim_span *s, const void *mine, void *all, int count,
+static int group_gather(struct shim_span *s, const void *mine, void *all, MPI_Count count,
                         MPI_Datatype type)
 {
     struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
@@ -30,7 +30,7 @@ static int group_gather(struct shim_span *s, const void *mine, void *all, int co
                      : pli_shim_local_gather(pli_shim_inter_local(s), 0, mine, all, count, type);
 }
 
-static int group_scatter(struct shim_span *s, const void *all, void *mine, int count,
+static int group_scatter(struct shim_span *s, const void *all, void *mine, MPI_Count count,
                          MPI_Datatype type)
 {
     struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
@@ -38,17 +38,17 @@ static int group_scatter(struct shim_span *s, const void *all, void *mine, int c
                      : pli_shim_local_scatter(pli_shim_inter_local(s), 0, all, mine, count, type);
 }
 
-static int group_scatterv(struct shim_span *s, const void *all, const int *counts,
-                          const int *displs, void *mine, MPI_Datatype type)
+static int group_scatterv(struct shim_span *s, const void *all, struct shim_list counts,
+                          struct shim_list displs, void *mine, MPI_Datatype type)
 {
     struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
-    int count = counts[s->rank];
+    MPI_Count count = pli_shim_list_at(counts, s->rank);
     return g != NULL ? pli_shim_coll_scatterv(g, all, counts, displs, type, mine, count, type, 0)
                      : pli_shim_local_scatterv(pli_shim_inter_local(s), 0, all, counts, displs,
                                                mine, count, type);
 }
 
-static int group_reduce(struct shim_span *s, const void *mine, void *sum, int count,
+static int group_reduce(struct shim_span *s, const void *mine, void *sum, MPI_Count count,
                         MPI_Datatype type, MPI_Op op)
 {
     struct shim_span *g = pli_shim_span_find(pli_shim_inter_local(s));
@@ -74,7 +74,7 @@ static bool has_part(const struct shim_span *s, int root, int *rc)
     return is_good;
 }
 
-static int send_one(struct shim_span *s, int to, int tag, const void *buf, int count,
+static int send_one(struct shim_span *s, int to, int tag, const void *buf, MPI_Count count,
                     MPI_Datatype type)
 {
     struct shim_piece p = { .rank = to };
@@ -86,7 +86,8 @@ static int send_one(struct shim_span *s, int to, int tag, const void *buf, int c
     return rc;
 }
 
-static int recv_one(struct shim_span *s, int from, int tag, void *buf, int count, MPI_Datatype type)
+static int recv_one(struct shim_span *s, int from, int tag, void *buf, MPI_Count count,
+                    MPI_Datatype type)
 {
     struct shim_piece p = { .rank = from };
     unsigned char *data = NULL;
@@ -99,8 +100,8 @@ static int recv_one(struct shim_span *s, int from, int tag, void *buf, int count
 }
 
 // The ranks 0 tell each other.
-static int swap(struct shim_span *s, int tag, const void *out, int n_out, MPI_Datatype out_type,
-                void *in, int n_in, MPI_Datatype in_type)
+static int swap(struct shim_span *s, int tag, const void *out, MPI_Count n_out,
+                MPI_Datatype out_type, void *in, MPI_Count n_in, MPI_Datatype in_type)
 {
     unsigned char *there = NULL, *back = NULL;
     size_t out_len = 0, in_len = 0;
@@ -113,7 +114,8 @@ static int swap(struct shim_span *s, int tag, const void *out, int n_out, MPI_Da
     return rc;
 }
 
-int pli_shim_across_bcast(struct shim_span *s, void *buf, int count, MPI_Datatype type, int root)
+int pli_shim_across_bcast(struct shim_span *s, void *buf, MPI_Count count, MPI_Datatype type,
+                          int root)
 {
     int rc;
     if (!has_part(s, root, &rc)) {
@@ -128,23 +130,25 @@ int pli_shim_across_bcast(struct shim_span *s, void *buf, int count, MPI_Datatyp
     return rc == MPI_SUCCESS ? group_bcast(s, buf, count, type) : rc;
 }
 
-// A part of every rank of the other group, at the root; counts NULL: `each`.
+// A part of every rank of the other group, at the root.
 struct buffer_side {
     void *buf;
-    const int *counts, *displs;
-    int each;
+    struct shim_list counts, displs; // counts none: `each`
+    MPI_Count each;
     MPI_Datatype type;
 };
 
 static void *part_at(const struct buffer_side *x, int i)
 {
-    return pli_shim_parts_at(x->buf, x->counts != NULL ? x->displs[i] : (MPI_Aint)i * x->each,
+    return pli_shim_parts_at(x->buf,
+                             pli_shim_list_is(x->counts) ? pli_shim_list_at(x->displs, i)
+                                                         : (MPI_Aint)i * x->each,
                              x->type);
 }
 
-static int part_count(const struct buffer_side *x, int i)
+static MPI_Count part_count(const struct buffer_side *x, int i)
 {
-    return x->counts != NULL ? x->counts[i] : x->each;
+    return pli_shim_list_is(x->counts) ? pli_shim_list_at(x->counts, i) : x->each;
 }
 
 // Send or receive the parts of all ranks of the other group.
@@ -152,7 +156,7 @@ static int exchange_parts(struct shim_span *s, int tag, const struct buffer_side
 {
     struct shim_parts p = { 0 };
     int n = s->size, rc = MPI_SUCCESS;
-    int *counts = calloc((size_t)n + 1, sizeof *counts);
+    MPI_Count *counts = calloc((size_t)n + 1, sizeof *counts);
     struct shim_piece *piece = malloc(((size_t)n + 1) * sizeof *piece);
     if (counts == NULL || piece == NULL) {
         rc = MPI_ERR_NO_MEM;
@@ -160,7 +164,8 @@ static int exchange_parts(struct shim_span *s, int tag, const struct buffer_side
     for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
         counts[i] = part_count(x, i);
     }
-    rc = rc == MPI_SUCCESS ? pli_shim_parts_make(n, counts, &x->type, 0, &p) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_parts_make(n, PLI_SHIM_LIST_WIDE(counts), &x->type, 0, &p)
+                           : rc;
     for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
         piece[i] = (struct shim_piece){ i, p.part[i], p.lens[i] };
         rc = is_out ? pli_shim_type_pack(part_at(x, i), counts[i], x->type, p.part[i]) : rc;
@@ -177,7 +182,7 @@ static int exchange_parts(struct shim_span *s, int tag, const struct buffer_side
     return rc;
 }
 
-static int gather(struct shim_span *s, int tag, const void *sendbuf, int sendcount,
+static int gather(struct shim_span *s, int tag, const void *sendbuf, MPI_Count sendcount,
                   MPI_Datatype sendtype, const struct buffer_side *all, int root)
 {
     int rc;
@@ -188,24 +193,25 @@ static int gather(struct shim_span *s, int tag, const void *sendbuf, int sendcou
                             : send_one(s, root, tag, sendbuf, sendcount, sendtype);
 }
 
-int pli_shim_across_gather(struct shim_span *s, const void *sendbuf, int sendcount,
-                           MPI_Datatype sendtype, void *recvbuf, int recvcount,
+int pli_shim_across_gather(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                           MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                            MPI_Datatype recvtype, int root)
 {
-    struct buffer_side all = { recvbuf, NULL, NULL, recvcount, recvtype };
+    struct buffer_side all = { recvbuf, PLI_SHIM_LIST_NONE, PLI_SHIM_LIST_NONE, recvcount,
+                               recvtype };
     return gather(s, PLI_IMPI_TAG_GATHER, sendbuf, sendcount, sendtype, &all, root);
 }
 
-int pli_shim_across_gatherv(struct shim_span *s, const void *sendbuf, int sendcount,
-                            MPI_Datatype sendtype, void *recvbuf, const int counts[],
-                            const int displs[], MPI_Datatype recvtype, int root)
+int pli_shim_across_gatherv(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                            MPI_Datatype sendtype, void *recvbuf, struct shim_list counts,
+                            struct shim_list displs, MPI_Datatype recvtype, int root)
 {
     struct buffer_side all = { recvbuf, counts, displs, 0, recvtype };
     return gather(s, PLI_IMPI_TAG_GATHERV, sendbuf, sendcount, sendtype, &all, root);
 }
 
 static int scatter(struct shim_span *s, int tag, const struct buffer_side *all, void *recvbuf,
-                   int recvcount, MPI_Datatype recvtype, int root)
+                   MPI_Count recvcount, MPI_Datatype recvtype, int root)
 {
     int rc;
     if (!has_part(s, root, &rc)) {
@@ -215,28 +221,29 @@ static int scatter(struct shim_span *s, int tag, const struct buffer_side *all, 
                             : recv_one(s, root, tag, recvbuf, recvcount, recvtype);
 }
 
-int pli_shim_across_scatter(struct shim_span *s, const void *sendbuf, int sendcount,
-                            MPI_Datatype sendtype, void *recvbuf, int recvcount,
+int pli_shim_across_scatter(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                            MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                             MPI_Datatype recvtype, int root)
 {
-    struct buffer_side all = { (void *)(uintptr_t)sendbuf, NULL, NULL, sendcount, sendtype };
+    struct buffer_side all = { (void *)(uintptr_t)sendbuf, PLI_SHIM_LIST_NONE, PLI_SHIM_LIST_NONE,
+                               sendcount, sendtype };
     return scatter(s, PLI_IMPI_TAG_SCATTER, &all, recvbuf, recvcount, recvtype, root);
 }
 
-int pli_shim_across_scatterv(struct shim_span *s, const void *sendbuf, const int counts[],
-                             const int displs[], MPI_Datatype sendtype, void *recvbuf,
-                             int recvcount, MPI_Datatype recvtype, int root)
+int pli_shim_across_scatterv(struct shim_span *s, const void *sendbuf, struct shim_list counts,
+                             struct shim_list displs, MPI_Datatype sendtype, void *recvbuf,
+                             MPI_Count recvcount, MPI_Datatype recvtype, int root)
 {
     struct buffer_side all = { (void *)(uintptr_t)sendbuf, counts, displs, 0, sendtype };
     return scatter(s, PLI_IMPI_TAG_SCATTERV, &all, recvbuf, recvcount, recvtype, root);
 }
 
 // One message of each group holds all of it.
-int pli_shim_across_allgather(struct shim_span *s, const void *sendbuf, int sendcount,
-                              MPI_Datatype sendtype, void *recvbuf, int recvcount,
+int pli_shim_across_allgather(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                              MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                               MPI_Datatype recvtype)
 {
-    int n = pli_shim_inter_size(s) * sendcount;
+    MPI_Count n = pli_shim_inter_size(s) * sendcount;
     void *all = NULL, *mem = pli_shim_type_buffer(n, sendtype, &all);
     int rc = mem == NULL ? MPI_ERR_NO_MEM : group_gather(s, sendbuf, all, sendcount, sendtype);
     if (rc == MPI_SUCCESS && s->rank == 0) {
@@ -247,9 +254,9 @@ int pli_shim_across_allgather(struct shim_span *s, const void *sendbuf, int send
 }
 
 // Lengths are known where things arrive: every rank sends to the other group's rank 0.
-int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, int sendcount,
-                               MPI_Datatype sendtype, void *recvbuf, const int counts[],
-                               const int displs[], MPI_Datatype recvtype)
+int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                               MPI_Datatype sendtype, void *recvbuf, struct shim_list counts,
+                               struct shim_list displs, MPI_Datatype recvtype)
 {
     struct shim_parts p = { 0 };
     struct shim_piece mine = { .rank = 0 };
@@ -268,12 +275,12 @@ int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, int sen
                                   s->rank == 0 ? s->size : 0);
     }
     if (rc == MPI_SUCCESS) {
-        rc = group_bcast(s, p.base, (int)p.total, MPI_BYTE);
+        rc = group_bcast(s, p.base, (MPI_Count)p.total, MPI_BYTE);
     }
     for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
         rc = pli_shim_type_unpack(p.part[i], p.lens[i],
-                                  pli_shim_parts_at(recvbuf, displs[i], recvtype), counts[i],
-                                  recvtype);
+                                  pli_shim_parts_at(recvbuf, pli_shim_list_at(displs, i), recvtype),
+                                  pli_shim_list_at(counts, i), recvtype);
     }
     pli_shim_parts_free(&p);
     free(theirs);
@@ -281,7 +288,7 @@ int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, int sen
     return rc;
 }
 
-int pli_shim_across_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+int pli_shim_across_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf, MPI_Count count,
                            MPI_Datatype type, MPI_Op op, int root)
 {
     int rc;
@@ -301,7 +308,7 @@ int pli_shim_across_reduce(struct shim_span *s, const void *sendbuf, void *recvb
 }
 
 // At rank 0 the sum of the other group, in `theirs`.
-static int swap_sums(struct shim_span *s, const void *sendbuf, void *theirs, int count,
+static int swap_sums(struct shim_span *s, const void *sendbuf, void *theirs, MPI_Count count,
                      MPI_Datatype type, MPI_Op op)
 {
     void *sum = NULL, *mem = pli_shim_type_buffer(count, type, &sum);
@@ -313,27 +320,27 @@ static int swap_sums(struct shim_span *s, const void *sendbuf, void *theirs, int
     return rc;
 }
 
-int pli_shim_across_allreduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
-                              MPI_Datatype type, MPI_Op op)
+int pli_shim_across_allreduce(struct shim_span *s, const void *sendbuf, void *recvbuf,
+                              MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     int rc = swap_sums(s, sendbuf, recvbuf, count, type, op);
     return rc == MPI_SUCCESS ? group_bcast(s, recvbuf, count, type) : rc;
 }
 
 int pli_shim_across_reduce_scatter(struct shim_span *s, const void *sendbuf, void *recvbuf,
-                                   const int counts[], MPI_Datatype type, MPI_Op op)
+                                   struct shim_list counts, MPI_Datatype type, MPI_Op op)
 {
-    int n = pli_shim_inter_size(s), total = 0;
-    int *displs = malloc((size_t)n * sizeof *displs);
+    int n = pli_shim_inter_size(s);
+    MPI_Count total = 0, *displs = malloc((size_t)n * sizeof *displs);
     for (int i = 0; displs != NULL && i < n; i++) {
         displs[i] = total;
-        total += counts[i];
+        total += pli_shim_list_at(counts, i);
     }
     void *theirs = NULL, *mem = pli_shim_type_buffer(total, type, &theirs);
     int rc = mem == NULL || displs == NULL ? MPI_ERR_NO_MEM
                                            : swap_sums(s, sendbuf, theirs, total, type, op);
     if (rc == MPI_SUCCESS) {
-        rc = group_scatterv(s, theirs, counts, displs, recvbuf, type);
+        rc = group_scatterv(s, theirs, counts, PLI_SHIM_LIST_WIDE(displs), recvbuf, type);
     }
     free(mem);
     free(displs);
@@ -341,9 +348,9 @@ int pli_shim_across_reduce_scatter(struct shim_span *s, const void *sendbuf, voi
 }
 
 int pli_shim_across_reduce_scatter_block(struct shim_span *s, const void *sendbuf, void *recvbuf,
-                                         int count, MPI_Datatype type, MPI_Op op)
+                                         MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    int total = pli_shim_inter_size(s) * count;
+    MPI_Count total = pli_shim_inter_size(s) * count;
     void *theirs = NULL, *mem = pli_shim_type_buffer(total, type, &theirs);
     int rc = mem == NULL ? MPI_ERR_NO_MEM : swap_sums(s, sendbuf, theirs, total, type, op);
     if (rc == MPI_SUCCESS) {
@@ -358,14 +365,14 @@ static int no_order(void)
     return pli_shim_fail(MPI_ERR_COMM, "an inter-communicator has no MPI_Scan and MPI_Exscan");
 }
 
-int pli_shim_across_scan(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+int pli_shim_across_scan(struct shim_span *s, const void *sendbuf, void *recvbuf, MPI_Count count,
                          MPI_Datatype type, MPI_Op op)
 {
     (void)s, (void)sendbuf, (void)recvbuf, (void)count, (void)type, (void)op;
     return no_order();
 }
 
-int pli_shim_across_exscan(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+int pli_shim_across_exscan(struct shim_span *s, const void *sendbuf, void *recvbuf, MPI_Count count,
                            MPI_Datatype type, MPI_Op op)
 {
     (void)s, (void)sendbuf, (void)recvbuf, (void)count, (void)type, (void)op;

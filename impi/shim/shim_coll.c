@@ -11,7 +11,8 @@ static int check_root(const struct shim_span *s, int root)
     return root >= 0 && root < s->size ? MPI_SUCCESS : MPI_ERR_ROOT;
 }
 
-int pli_shim_coll_bcast(struct shim_span *s, void *buf, int count, MPI_Datatype type, int root)
+int pli_shim_coll_bcast(struct shim_span *s, void *buf, MPI_Count count, MPI_Datatype type,
+                        int root)
 {
     unsigned char *ext = NULL;
     size_t len;
@@ -31,8 +32,8 @@ int pli_shim_coll_bcast(struct shim_span *s, void *buf, int count, MPI_Datatype 
 }
 
 // All parts, in external32, at the root; then in its buffer. counts NULL: `count` of each.
-static int spread(struct shim_span *s, const unsigned char *all, size_t len, void *buf, int count,
-                  MPI_Datatype type, int skip)
+static int spread(struct shim_span *s, const unsigned char *all, size_t len, void *buf,
+                  MPI_Count count, MPI_Datatype type, int skip)
 {
     int rc = MPI_SUCCESS;
     for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
@@ -45,9 +46,9 @@ static int spread(struct shim_span *s, const unsigned char *all, size_t len, voi
     return rc;
 }
 
-int pli_shim_coll_gather(struct shim_span *s, const void *sendbuf, int sendcount,
-                         MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype,
-                         int root)
+int pli_shim_coll_gather(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                         MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                         MPI_Datatype recvtype, int root)
 {
     unsigned char *mine = NULL, *all = NULL;
     size_t len, len_in = 0;
@@ -76,8 +77,8 @@ int pli_shim_coll_gather(struct shim_span *s, const void *sendbuf, int sendcount
     return rc;
 }
 
-int pli_shim_coll_scatter(struct shim_span *s, const void *sendbuf, int sendcount,
-                          MPI_Datatype sendtype, void *recvbuf, int recvcount,
+int pli_shim_coll_scatter(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                          MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                           MPI_Datatype recvtype, int root)
 {
     unsigned char *mine = NULL, *all = NULL;
@@ -109,8 +110,8 @@ int pli_shim_coll_scatter(struct shim_span *s, const void *sendbuf, int sendcoun
     return rc;
 }
 
-int pli_shim_coll_allgather(struct shim_span *s, const void *sendbuf, int sendcount,
-                            MPI_Datatype sendtype, void *recvbuf, int recvcount,
+int pli_shim_coll_allgather(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                            MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                             MPI_Datatype recvtype)
 {
     unsigned char *mine = NULL, *all = NULL;
@@ -140,9 +141,9 @@ int pli_shim_coll_allgather(struct shim_span *s, const void *sendbuf, int sendco
     return rc;
 }
 
-static int gatherv(struct shim_span *s, const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                   void *recvbuf, const int *counts, const int *displs, MPI_Datatype recvtype,
-                   int root, bool to_all)
+static int gatherv(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                   MPI_Datatype sendtype, void *recvbuf, struct shim_list counts,
+                   struct shim_list displs, MPI_Datatype recvtype, int root, bool to_all)
 {
     unsigned char *mine = NULL;
     size_t len = 0;
@@ -153,8 +154,9 @@ static int gatherv(struct shim_span *s, const void *sendbuf, int sendcount, MPI_
         rc = pli_shim_parts_make(s->size, counts, &recvtype, 0, &p);
     }
     if (rc == MPI_SUCCESS) {
-        rc = is_place ? pli_shim_parts_pack(pli_shim_parts_at(recvbuf, displs[s->rank], recvtype),
-                                            counts[s->rank], recvtype, &mine, &len)
+        rc = is_place ? pli_shim_parts_pack(
+                            pli_shim_parts_at(recvbuf, pli_shim_list_at(displs, s->rank), recvtype),
+                            pli_shim_list_at(counts, s->rank), recvtype, &mine, &len)
                       : pli_shim_parts_pack(sendbuf, sendcount, sendtype, &mine, &len);
     }
     if (rc == MPI_SUCCESS && has_all && p.lens[s->rank] != len) {
@@ -168,9 +170,10 @@ static int gatherv(struct shim_span *s, const void *sendbuf, int sendcount, MPI_
     }
     for (int i = 0; i < s->size && has_all && rc == MPI_SUCCESS; i++) {
         if (!is_place || i != s->rank) {
-            rc = pli_shim_type_unpack(p.part[i], p.lens[i],
-                                      pli_shim_parts_at(recvbuf, displs[i], recvtype), counts[i],
-                                      recvtype);
+            rc = pli_shim_type_unpack(
+                p.part[i], p.lens[i],
+                pli_shim_parts_at(recvbuf, pli_shim_list_at(displs, i), recvtype),
+                pli_shim_list_at(counts, i), recvtype);
         }
     }
     free(mine);
@@ -178,9 +181,9 @@ static int gatherv(struct shim_span *s, const void *sendbuf, int sendcount, MPI_
     return rc;
 }
 
-int pli_shim_coll_scatterv(struct shim_span *s, const void *sendbuf, const int *counts,
-                           const int *displs, MPI_Datatype sendtype, void *recvbuf, int recvcount,
-                           MPI_Datatype recvtype, int root)
+int pli_shim_coll_scatterv(struct shim_span *s, const void *sendbuf, struct shim_list counts,
+                           struct shim_list displs, MPI_Datatype sendtype, void *recvbuf,
+                           MPI_Count recvcount, MPI_Datatype recvtype, int root)
 {
     unsigned char *mine = NULL;
     size_t len = 0;
@@ -191,12 +194,13 @@ int pli_shim_coll_scatterv(struct shim_span *s, const void *sendbuf, const int *
         rc = pli_shim_parts_make(s->size, counts, &sendtype, 0, &p);
     }
     for (int i = 0; i < s->size && is_root && rc == MPI_SUCCESS; i++) {
-        rc = pli_shim_type_pack(pli_shim_parts_at(sendbuf, displs[i], sendtype), counts[i],
-                                sendtype, p.part[i]);
+        rc = pli_shim_type_pack(pli_shim_parts_at(sendbuf, pli_shim_list_at(displs, i), sendtype),
+                                pli_shim_list_at(counts, i), sendtype, p.part[i]);
     }
     if (rc == MPI_SUCCESS) {
-        rc = is_place ? pli_shim_parts_room(counts[root], sendtype, 1, &mine, &len)
-                      : pli_shim_parts_room(recvcount, recvtype, 1, &mine, &len);
+        rc = is_place
+                 ? pli_shim_parts_room(pli_shim_list_at(counts, root), sendtype, 1, &mine, &len)
+                 : pli_shim_parts_room(recvcount, recvtype, 1, &mine, &len);
     }
     if (rc == MPI_SUCCESS && is_root && p.lens[root] != len) {
         rc = MPI_ERR_COUNT;
@@ -212,24 +216,23 @@ int pli_shim_coll_scatterv(struct shim_span *s, const void *sendbuf, const int *
     return rc;
 }
 
-int pli_shim_coll_gatherv(struct shim_span *s, const void *sendbuf, int sendcount,
-                          MPI_Datatype sendtype, void *recvbuf, const int counts[],
-                          const int displs[], MPI_Datatype recvtype, int root)
+int pli_shim_coll_gatherv(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                          MPI_Datatype sendtype, void *recvbuf, struct shim_list counts,
+                          struct shim_list displs, MPI_Datatype recvtype, int root)
 {
     return gatherv(s, sendbuf, sendcount, sendtype, recvbuf, counts, displs, recvtype, root, false);
 }
 
-int pli_shim_coll_allgatherv(struct shim_span *s, const void *sendbuf, int sendcount,
-                             MPI_Datatype sendtype, void *recvbuf, const int counts[],
-                             const int displs[], MPI_Datatype recvtype)
+int pli_shim_coll_allgatherv(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                             MPI_Datatype sendtype, void *recvbuf, struct shim_list counts,
+                             struct shim_list displs, MPI_Datatype recvtype)
 {
     return gatherv(s, sendbuf, sendcount, sendtype, recvbuf, counts, displs, recvtype, 0, true);
 }
 
 struct side { // of an exchange of all with all
     void *buf;
-    const int *counts;
-    const MPI_Aint *displs; // bytes
+    struct shim_list counts, displs; // displs in bytes
     const MPI_Datatype *types;
     int stride; // of types: 0 if there is one
 };
@@ -238,8 +241,9 @@ static int pack_all(struct shim_span *s, const struct side *x, struct shim_parts
 {
     int rc = MPI_SUCCESS;
     for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
-        rc = pli_shim_type_pack((char *)x->buf + x->displs[i], x->counts[i],
-                                x->types[i * x->stride], p->part[i]);
+        rc =
+            pli_shim_type_pack((char *)x->buf + pli_shim_list_at(x->displs, i),
+                               pli_shim_list_at(x->counts, i), x->types[i * x->stride], p->part[i]);
     }
     return rc;
 }
@@ -260,8 +264,9 @@ static int exchange(struct shim_span *s, bool is_v, const struct side *out, cons
                               : pli_shim_plan_alltoall(s, is_v, po.part, po.lens, pi.part, pi.lens);
     }
     for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
-        rc = pli_shim_type_unpack(pi.part[i], pi.lens[i], (char *)in->buf + in->displs[i],
-                                  in->counts[i], in->types[i * in->stride]);
+        rc = pli_shim_type_unpack(pi.part[i], pi.lens[i],
+                                  (char *)in->buf + pli_shim_list_at(in->displs, i),
+                                  pli_shim_list_at(in->counts, i), in->types[i * in->stride]);
     }
     pli_shim_parts_free(&po);
     pli_shim_parts_free(&pi);
@@ -270,31 +275,35 @@ static int exchange(struct shim_span *s, bool is_v, const struct side *out, cons
 
 // Counts and displacements, equal or given, in the one form that exchange takes. The memory is one
 // piece, to be freed.
-static void *make_side(const struct shim_span *s, const void *buf, const int *counts, int count,
-                       const int *displs, const MPI_Datatype *type, struct side *out)
+static void *make_side(const struct shim_span *s, const void *buf, struct shim_list counts,
+                       MPI_Count count, struct shim_list displs, const MPI_Datatype *type,
+                       struct side *out)
 {
     size_t n = (size_t)s->size;
     MPI_Aint lb, extent = 0;
-    MPI_Aint *at = malloc(n * (sizeof *at + sizeof(int)));
+    MPI_Count *at = malloc(2 * n * sizeof *at), *cnt = at + n;
     if (at == NULL) {
         return NULL;
     }
-    int *cnt = (int *)(at + n);
     if (buf != MPI_IN_PLACE) {
         (void)PMPI_Type_get_extent(*type, &lb, &extent);
     }
     for (int i = 0; i < s->size; i++) {
         bool is_here = buf != MPI_IN_PLACE;
-        cnt[i] = !is_here ? 0 : counts != NULL ? counts[i] : count;
-        at[i] = !is_here ? 0 : (displs != NULL ? displs[i] : (MPI_Aint)i * count) * extent;
+        cnt[i] = !is_here ? 0 : pli_shim_list_is(counts) ? pli_shim_list_at(counts, i) : count;
+        at[i] = !is_here
+                    ? 0
+                    : (pli_shim_list_is(displs) ? pli_shim_list_at(displs, i) : i * count) * extent;
     }
-    *out = (struct side){ (void *)(uintptr_t)buf, cnt, at, type, 0 };
+    *out = (struct side){ (void *)(uintptr_t)buf, PLI_SHIM_LIST_WIDE(cnt), PLI_SHIM_LIST_WIDE(at),
+                          type, 0 };
     return at;
 }
 
-static int alltoall(struct shim_span *s, bool is_v, const void *sendbuf, const int *scounts,
-                    int scount, const int *sdispls, const MPI_Datatype *stype, void *recvbuf,
-                    const int *rcounts, int rcount, const int *rdispls, const MPI_Datatype *rtype)
+static int alltoall(struct shim_span *s, bool is_v, const void *sendbuf, struct shim_list scounts,
+                    MPI_Count scount, struct shim_list sdispls, const MPI_Datatype *stype,
+                    void *recvbuf, struct shim_list rcounts, MPI_Count rcount,
+                    struct shim_list rdispls, const MPI_Datatype *rtype)
 {
     struct side out, in;
     void *a = make_side(s, sendbuf, scounts, scount, sdispls, stype, &out);
@@ -305,62 +314,53 @@ static int alltoall(struct shim_span *s, bool is_v, const void *sendbuf, const i
     return rc;
 }
 
-int pli_shim_coll_alltoall(struct shim_span *s, const void *sendbuf, int sendcount,
-                           MPI_Datatype sendtype, void *recvbuf, int recvcount,
+int pli_shim_coll_alltoall(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                           MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                            MPI_Datatype recvtype)
 {
-    return alltoall(s, false, sendbuf, NULL, sendcount, NULL, &sendtype, recvbuf, NULL, recvcount,
-                    NULL, &recvtype);
+    return alltoall(s, false, sendbuf, PLI_SHIM_LIST_NONE, sendcount, PLI_SHIM_LIST_NONE, &sendtype,
+                    recvbuf, PLI_SHIM_LIST_NONE, recvcount, PLI_SHIM_LIST_NONE, &recvtype);
 }
 
-int pli_shim_coll_alltoallv(struct shim_span *s, const void *sendbuf, const int sendcounts[],
-                            const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
-                            const int recvcounts[], const int rdispls[], MPI_Datatype recvtype)
+int pli_shim_coll_alltoallv(struct shim_span *s, const void *sendbuf, struct shim_list sendcounts,
+                            struct shim_list sdispls, MPI_Datatype sendtype, void *recvbuf,
+                            struct shim_list recvcounts, struct shim_list rdispls,
+                            MPI_Datatype recvtype)
 {
     return alltoall(s, true, sendbuf, sendcounts, 0, sdispls, &sendtype, recvbuf, recvcounts, 0,
                     rdispls, &recvtype);
 }
 
-int pli_shim_coll_alltoallw(struct shim_span *s, const void *sendbuf, const int sendcounts[],
-                            const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
-                            const int recvcounts[], const int rdispls[],
+int pli_shim_coll_alltoallw(struct shim_span *s, const void *sendbuf, struct shim_list sendcounts,
+                            struct shim_list sdispls, const MPI_Datatype sendtypes[], void *recvbuf,
+                            struct shim_list recvcounts, struct shim_list rdispls,
                             const MPI_Datatype recvtypes[])
 {
-    bool is_place = sendbuf == MPI_IN_PLACE;
-    MPI_Aint *at = malloc(2 * (size_t)s->size * sizeof *at);
-    if (at == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    for (int i = 0; i < s->size; i++) {
-        at[i] = is_place ? 0 : sdispls[i];
-        at[s->size + i] = rdispls[i];
-    }
-    struct side out = { (void *)(uintptr_t)sendbuf, sendcounts, at, sendtypes, 1 };
-    struct side in = { recvbuf, recvcounts, at + s->size, recvtypes, 1 };
-    int rc = exchange(s, true, &out, &in);
-    free(at);
-    return rc;
+    struct side out = { (void *)(uintptr_t)sendbuf, sendcounts, sdispls, sendtypes, 1 };
+    struct side in = { recvbuf, recvcounts, rdispls, recvtypes, 1 };
+    return exchange(s, true, &out, &in);
 }
 
 // On an inter-communicator the same, between the groups: s->size is the other one's.
-int pli_shim_across_alltoall(struct shim_span *s, const void *sendbuf, int sendcount,
-                             MPI_Datatype sendtype, void *recvbuf, int recvcount,
+int pli_shim_across_alltoall(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                             MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                              MPI_Datatype recvtype)
 {
     return pli_shim_coll_alltoall(s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
 }
 
-int pli_shim_across_alltoallv(struct shim_span *s, const void *sendbuf, const int sendcounts[],
-                              const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
-                              const int recvcounts[], const int rdispls[], MPI_Datatype recvtype)
+int pli_shim_across_alltoallv(struct shim_span *s, const void *sendbuf, struct shim_list sendcounts,
+                              struct shim_list sdispls, MPI_Datatype sendtype, void *recvbuf,
+                              struct shim_list recvcounts, struct shim_list rdispls,
+                              MPI_Datatype recvtype)
 {
     return pli_shim_coll_alltoallv(s, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
                                    rdispls, recvtype);
 }
 
-int pli_shim_across_alltoallw(struct shim_span *s, const void *sendbuf, const int sendcounts[],
-                              const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
-                              const int recvcounts[], const int rdispls[],
+int pli_shim_across_alltoallw(struct shim_span *s, const void *sendbuf, struct shim_list sendcounts,
+                              struct shim_list sdispls, const MPI_Datatype sendtypes[],
+                              void *recvbuf, struct shim_list recvcounts, struct shim_list rdispls,
                               const MPI_Datatype recvtypes[])
 {
     return pli_shim_coll_alltoallw(s, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,

@@ -261,59 +261,75 @@ PLI_SHIM_API int MPI_Attr_get(MPI_Comm comm, int key, void *value, int *flag)
     return MPI_Comm_get_attr(comm, key, value, flag);
 }
 
-PLI_SHIM_API int MPI_Pack(const void *inbuf, int incount, MPI_Datatype type, void *outbuf,
-                          int outsize, int *position, MPI_Comm comm)
+static int pack(const void *inbuf, MPI_Count n, MPI_Datatype type, void *outbuf, MPI_Count room,
+                MPI_Count *at)
 {
-    PLI_SHIM_ENTER;
-    size_t size;
-    if (pli_shim_span_find(comm) == NULL) {
-        return PMPI_Pack(inbuf, incount, type, outbuf, outsize, position, comm);
-    }
-    int rc = incount < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
-    if (rc == MPI_SUCCESS && size * (size_t)incount > (size_t)(outsize - *position)) {
+    size_t size = 0;
+    int rc = n < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
+    if (rc == MPI_SUCCESS && size * (size_t)n > (size_t)(room - *at)) {
         rc = pli_shim_fail(MPI_ERR_ARG, "the buffer to pack into is too small");
     }
-    if (rc == MPI_SUCCESS) {
-        rc = pli_shim_type_pack(inbuf, incount, type, (unsigned char *)outbuf + *position);
-    }
-    if (rc == MPI_SUCCESS) {
-        *position += (int)(size * (size_t)incount);
-    }
-    return pli_shim_end(comm, rc);
+    rc = rc == MPI_SUCCESS ? pli_shim_type_pack(inbuf, n, type, (unsigned char *)outbuf + *at) : rc;
+    *at += rc == MPI_SUCCESS ? (MPI_Count)size * n : 0;
+    return rc;
 }
 
-PLI_SHIM_API int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
-                            int outcount, MPI_Datatype type, MPI_Comm comm)
+static int unpack(const void *inbuf, MPI_Count len, MPI_Count *at, void *outbuf, MPI_Count n,
+                  MPI_Datatype type)
 {
-    PLI_SHIM_ENTER;
-    size_t size;
-    if (pli_shim_span_find(comm) == NULL) {
-        return PMPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm);
-    }
-    int rc = outcount < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
-    if (rc == MPI_SUCCESS && size * (size_t)outcount > (size_t)(insize - *position)) {
+    size_t size = 0;
+    int rc = n < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
+    if (rc == MPI_SUCCESS && size * (size_t)n > (size_t)(len - *at)) {
         rc = pli_shim_fail(MPI_ERR_ARG, "there is less in the buffer than is to be unpacked");
     }
-    if (rc == MPI_SUCCESS) {
-        rc = pli_shim_type_unpack((const unsigned char *)inbuf + *position, size * (size_t)outcount,
-                                  outbuf, outcount, type);
-    }
-    if (rc == MPI_SUCCESS) {
-        *position += (int)(size * (size_t)outcount);
-    }
-    return pli_shim_end(comm, rc);
+    rc = rc == MPI_SUCCESS ? pli_shim_type_unpack((const unsigned char *)inbuf + *at,
+                                                  size * (size_t)n, outbuf, n, type)
+                           : rc;
+    *at += rc == MPI_SUCCESS ? (MPI_Count)size * n : 0;
+    return rc;
 }
 
-PLI_SHIM_API int MPI_Pack_size(int incount, MPI_Datatype type, MPI_Comm comm, int *size_out)
-{
-    PLI_SHIM_ENTER;
-    size_t size;
-    if (pli_shim_span_find(comm) == NULL) {
-        return PMPI_Pack_size(incount, type, comm, size_out);
+// In the form for int and in that for large counts.
+#define PACKING(form, count_t)                                                                     \
+    PLI_SHIM_API int MPI_Pack##form(const void *inbuf, count_t incount, MPI_Datatype type,         \
+                                    void *outbuf, count_t outsize, count_t *position,              \
+                                    MPI_Comm comm)                                                 \
+    {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
+        MPI_Count at = *position;                                                                  \
+        if (pli_shim_span_find(comm) == NULL) {                                                    \
+            return PMPI_Pack##form(inbuf, incount, type, outbuf, outsize, position, comm);         \
+        }                                                                                          \
+        int rc = pack(inbuf, incount, type, outbuf, outsize, &at);                                 \
+        *position = (count_t)at;                                                                   \
+        return pli_shim_end(comm, rc);                                                             \
+    }                                                                                              \
+    PLI_SHIM_API int MPI_Unpack##form(const void *inbuf, count_t insize, count_t *position,        \
+                                      void *outbuf, count_t outcount, MPI_Datatype type,           \
+                                      MPI_Comm comm)                                               \
+    {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
+        MPI_Count at = *position;                                                                  \
+        if (pli_shim_span_find(comm) == NULL) {                                                    \
+            return PMPI_Unpack##form(inbuf, insize, position, outbuf, outcount, type, comm);       \
+        }                                                                                          \
+        int rc = unpack(inbuf, insize, &at, outbuf, outcount, type);                               \
+        *position = (count_t)at;                                                                   \
+        return pli_shim_end(comm, rc);                                                             \
+    }                                                                                              \
+    PLI_SHIM_API int MPI_Pack_size##form(count_t incount, MPI_Datatype type, MPI_Comm comm,        \
+                                         count_t *size_out)                                        \
+    {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
+        size_t size = 0;                                                                           \
+        if (pli_shim_span_find(comm) == NULL) {                                                    \
+            return PMPI_Pack_size##form(incount, type, comm, size_out);                            \
+        }                                                                                          \
+        int rc = incount < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);                    \
+        *size_out = rc == MPI_SUCCESS ? (count_t)(size * (size_t)incount) : *size_out;             \
+        return pli_shim_end(comm, rc);                                                             \
     }
-    int rc = incount < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
-    if (rc == MPI_SUCCESS) {
-        *size_out = (int)(size * (size_t)incount);
-    }
-    return pli_shim_end(comm, rc);
-}
+PACKING(, int)
+#if MPI_VERSION >= 4
+PACKING(_c, MPI_Count)
+#endif

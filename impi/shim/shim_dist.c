@@ -135,8 +135,10 @@ static int exchange_ends(struct shim_span *s, struct ends *e)
     e->n_in = add_up(e->in_counts, e->in_displs, s->size);
     e->in = malloc(((size_t)e->n_in + 1) * sizeof *e->in);
     return e->in == NULL ? MPI_ERR_NO_MEM
-                         : pli_shim_coll_alltoallv(s, e->out, e->counts, e->displs, MPI_INT, e->in,
-                                                   e->in_counts, e->in_displs, MPI_INT);
+                         : pli_shim_coll_alltoallv(s, e->out, PLI_SHIM_LIST_NARROW(e->counts),
+                                                   PLI_SHIM_LIST_NARROW(e->displs), MPI_INT, e->in,
+                                                   PLI_SHIM_LIST_NARROW(e->in_counts),
+                                                   PLI_SHIM_LIST_NARROW(e->in_displs), MPI_INT);
 }
 
 static struct shim_topo *topo_of_ends(const struct ends *e, bool is_weighted)

@@ -32,7 +32,29 @@ static int wait_native(MPI_Request *req, int rc)
     NINTH(__VA_ARGS__, EACH_8, EACH_7, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1, )           \
     (m, __VA_ARGS__)
 #define EACH(m, args) EACH_OF(m, PLI_SHIM_BARE args)
-#define STORE(x) .x = x
+// Each argument as it is kept while the operation is under way: lists with a word on their form.
+#define STORE(x) .x = KEEP_##x(x)
+#define KEEP_buf(x) x
+#define KEEP_sendbuf(x) x
+#define KEEP_recvbuf(x) x
+#define KEEP_count(x) x
+#define KEEP_sendcount(x) x
+#define KEEP_recvcount(x) x
+#define KEEP_type(x) x
+#define KEEP_sendtype(x) x
+#define KEEP_recvtype(x) x
+#define KEEP_sendtypes(x) x
+#define KEEP_recvtypes(x) x
+#define KEEP_sbytes(x) x
+#define KEEP_rbytes(x) x
+#define KEEP_op(x) x
+#define KEEP_root(x) x
+#define KEEP_counts(x) LIST(x)
+#define KEEP_sendcounts(x) LIST(x)
+#define KEEP_recvcounts(x) LIST(x)
+#define KEEP_displs(x) LIST_AT(x)
+#define KEEP_sdispls(x) LIST_AT(x)
+#define KEEP_rdispls(x) LIST_AT(x)
 #define LOAD(x) a->x
 
 static int begin(MPI_Comm comm, struct shim_span *s, const char *refusal, pli_shim_task_fn fn,
@@ -106,67 +128,35 @@ PLI_SHIM_API int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *req
         const struct shim_coll_args *a = arg;                                                      \
         return s->inter != NULL ? pli_shim_across_##small(s, EACH(LOAD, args))                     \
                                 : pli_shim_coll_##small(s, EACH(LOAD, args));                      \
-    }                                                                                              \
-    PLI_SHIM_API int MPI_##name(PLI_SHIM_BARE params, MPI_Comm comm)                               \
-    {                                                                                              \
-        PLI_SHIM_ENTER;                                                                            \
-        struct shim_span *s = pli_shim_span_find(comm);                                            \
-        MPI_Request req;                                                                           \
-        if (s != NULL) {                                                                           \
-            struct shim_coll_args a = { EACH(STORE, args) };                                       \
-            return pli_shim_end(comm, run_##small(s, &a));                                         \
-        }                                                                                          \
-        return pli_shim.is_on ? wait_native(&req, PMPI_I##small(PLI_SHIM_BARE args, comm, &req))   \
-                              : PMPI_##name(PLI_SHIM_BARE args, comm);                             \
     }
 #define NEIGHBOR(name, small, params, args)                                                        \
     static int run_##small(struct shim_span *s, void *arg)                                         \
     {                                                                                              \
         const struct shim_coll_args *a = arg;                                                      \
         return pli_shim_coll_##small(s, EACH(LOAD, args));                                         \
-    }                                                                                              \
-    PLI_SHIM_API int MPI_##name(PLI_SHIM_BARE params, MPI_Comm comm)                               \
-    {                                                                                              \
-        PLI_SHIM_ENTER;                                                                            \
-        struct shim_span *s = pli_shim_span_find(comm);                                            \
-        struct shim_coll_args a = { EACH(STORE, args) };                                           \
-        MPI_Request req;                                                                           \
-        if (s != NULL) {                                                                           \
-            return begin(comm, s, PLI_SHIM_LATER("MPI_" #name), run_##small, &a, NULL);            \
-        }                                                                                          \
-        return pli_shim.is_on ? wait_native(&req, PMPI_I##small(PLI_SHIM_BARE args, comm, &req))   \
-                              : PMPI_##name(PLI_SHIM_BARE args, comm);                             \
     }
 #include "shim/shim_coll.def"
 #undef COLL
 
-#define COLL(name, small, params, args)                                                            \
-    PLI_SHIM_API int MPI_I##small(PLI_SHIM_BARE params, MPI_Comm comm, MPI_Request *request)       \
-    {                                                                                              \
-        PLI_SHIM_ENTER;                                                                            \
-        struct shim_span *s = pli_shim_span_find(comm);                                            \
-        struct shim_coll_args a = { EACH(STORE, args) };                                           \
-        return s == NULL                                                                           \
-                   ? PMPI_I##small(PLI_SHIM_BARE args, comm, request)                              \
-                   : begin(comm, s, PLI_SHIM_LATER("MPI_I" #small), run_##small, &a, request);     \
-    }
-#define NEIGHBOR COLL
-#include "shim/shim_coll.def"
-#undef COLL
-
-#ifdef HAS_PERSISTENT
-#define COLL(name, small, params, args)                                                            \
-    PLI_SHIM_API int MPI_##name##_init(PLI_SHIM_BARE params, MPI_Comm comm, MPI_Info info,         \
-                                       MPI_Request *request)                                       \
-    {                                                                                              \
-        PLI_SHIM_ENTER;                                                                            \
-        struct shim_span *s = pli_shim_span_find(comm);                                            \
-        struct shim_coll_args a = { EACH(STORE, args) };                                           \
-        return s == NULL ? PMPI_##name##_init(PLI_SHIM_BARE args, comm, info, request)             \
-                         : prepare(comm, s, PLI_SHIM_LATER("MPI_" #name "_init"), run_##small, &a, \
-                                   request);                                                       \
-    }
-#define NEIGHBOR COLL
-#include "shim/shim_coll.def"
-#undef COLL
+#define COUNT int
+#define COUNTS(name) const int name[]
+#define PLACES(name) const int name[]
+#define LIST(x) PLI_SHIM_LIST_NARROW(x)
+#define LIST_AT(x) PLI_SHIM_LIST_NARROW(x)
+#define FORM(name) name
+#include "shim/shim_entry.def"
+#if MPI_VERSION >= 4
+#undef COUNT
+#undef COUNTS
+#undef PLACES
+#undef LIST
+#undef LIST_AT
+#undef FORM
+#define COUNT MPI_Count
+#define COUNTS(name) const MPI_Count name[]
+#define PLACES(name) const MPI_Aint name[]
+#define LIST(x) PLI_SHIM_LIST_WIDE(x)
+#define LIST_AT(x) PLI_SHIM_LIST_PLACES(x)
+#define FORM(name) name##_c
+#include "shim/shim_entry.def"
 #endif

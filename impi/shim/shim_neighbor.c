@@ -8,19 +8,20 @@
 #include <stdlib.h>
 
 // One direction of the arguments: block i is `counts[i]` elements of `types[i * stride]` at a
-// place. counts NULL: `count` of each. displs, bytes NULL: one block behind the other.
+// place. counts none: `count` of each. displs none and bytes NULL: one block behind the other.
 struct side {
     char *buf;
-    const int *counts, *displs;
+    struct shim_list counts, displs;
     const MPI_Aint *bytes;
     const MPI_Datatype *types;
-    int count, stride;
+    MPI_Count count;
+    int stride;
     bool is_same; // every block is the first
 };
 
-static int count_of(const struct side *x, int i)
+static MPI_Count count_of(const struct side *x, int i)
 {
-    return x->counts != NULL ? x->counts[i] : x->count;
+    return pli_shim_list_is(x->counts) ? pli_shim_list_at(x->counts, i) : x->count;
 }
 
 static void *place_of(const struct side *x, int i)
@@ -28,7 +29,8 @@ static void *place_of(const struct side *x, int i)
     if (x->bytes != NULL) {
         return x->buf + x->bytes[i];
     }
-    MPI_Aint n = x->displs != NULL ? x->displs[i] : (MPI_Aint)i * x->count;
+    MPI_Aint n =
+        pli_shim_list_is(x->displs) ? pli_shim_list_at(x->displs, i) : (MPI_Aint)i * x->count;
     return x->is_same ? x->buf : pli_shim_parts_at(x->buf, n, x->types[0]);
 }
 
@@ -37,14 +39,14 @@ static int make_pieces(const struct side *x, const int *rank, int n, bool is_car
                        struct shim_parts *parts, struct shim_piece *piece, int *n_piece)
 {
     int rc = MPI_SUCCESS;
-    int *counts = calloc((size_t)n + 1, sizeof *counts);
+    MPI_Count *counts = calloc((size_t)n + 1, sizeof *counts);
     if (counts == NULL) {
         return MPI_ERR_NO_MEM;
     }
     for (int i = 0; i < n; i++) {
         counts[i] = count_of(x, i);
     }
-    rc = pli_shim_parts_make(n, counts, x->types, x->stride, parts);
+    rc = pli_shim_parts_make(n, PLI_SHIM_LIST_WIDE(counts), x->types, x->stride, parts);
     *n_piece = 0;
     for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
         // Two processes may be neighbours in both directions of a dimension: what one sends to the
@@ -101,8 +103,8 @@ static int exchange(struct shim_span *s, const struct side *out, const struct si
     return rc;
 }
 
-int pli_shim_coll_neighbor_allgather(struct shim_span *s, const void *sendbuf, int sendcount,
-                                     MPI_Datatype sendtype, void *recvbuf, int recvcount,
+int pli_shim_coll_neighbor_allgather(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                                     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                                      MPI_Datatype recvtype)
 {
     struct side out = {
@@ -112,9 +114,9 @@ int pli_shim_coll_neighbor_allgather(struct shim_span *s, const void *sendbuf, i
     return exchange(s, &out, &in);
 }
 
-int pli_shim_coll_neighbor_allgatherv(struct shim_span *s, const void *sendbuf, int sendcount,
-                                      MPI_Datatype sendtype, void *recvbuf, const int counts[],
-                                      const int displs[], MPI_Datatype recvtype)
+int pli_shim_coll_neighbor_allgatherv(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                                      MPI_Datatype sendtype, void *recvbuf, struct shim_list counts,
+                                      struct shim_list displs, MPI_Datatype recvtype)
 {
     struct side out = {
         .buf = (char *)(uintptr_t)sendbuf, .count = sendcount, .types = &sendtype, .is_same = true
@@ -123,8 +125,8 @@ int pli_shim_coll_neighbor_allgatherv(struct shim_span *s, const void *sendbuf, 
     return exchange(s, &out, &in);
 }
 
-int pli_shim_coll_neighbor_alltoall(struct shim_span *s, const void *sendbuf, int sendcount,
-                                    MPI_Datatype sendtype, void *recvbuf, int recvcount,
+int pli_shim_coll_neighbor_alltoall(struct shim_span *s, const void *sendbuf, MPI_Count sendcount,
+                                    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
                                     MPI_Datatype recvtype)
 {
     struct side out = { .buf = (char *)(uintptr_t)sendbuf, .count = sendcount, .types = &sendtype };
@@ -133,9 +135,10 @@ int pli_shim_coll_neighbor_alltoall(struct shim_span *s, const void *sendbuf, in
 }
 
 int pli_shim_coll_neighbor_alltoallv(struct shim_span *s, const void *sendbuf,
-                                     const int sendcounts[], const int sdispls[],
-                                     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
-                                     const int rdispls[], MPI_Datatype recvtype)
+                                     struct shim_list sendcounts, struct shim_list sdispls,
+                                     MPI_Datatype sendtype, void *recvbuf,
+                                     struct shim_list recvcounts, struct shim_list rdispls,
+                                     MPI_Datatype recvtype)
 {
     struct side out = { .buf = (char *)(uintptr_t)sendbuf,
                         .counts = sendcounts,
@@ -148,9 +151,9 @@ int pli_shim_coll_neighbor_alltoallv(struct shim_span *s, const void *sendbuf,
 }
 
 int pli_shim_coll_neighbor_alltoallw(struct shim_span *s, const void *sendbuf,
-                                     const int sendcounts[], const MPI_Aint sbytes[],
+                                     struct shim_list sendcounts, const MPI_Aint sbytes[],
                                      const MPI_Datatype sendtypes[], void *recvbuf,
-                                     const int recvcounts[], const MPI_Aint rbytes[],
+                                     struct shim_list recvcounts, const MPI_Aint rbytes[],
                                      const MPI_Datatype recvtypes[])
 {
     struct side out = { .buf = (char *)(uintptr_t)sendbuf,

@@ -10,7 +10,7 @@ void *pli_shim_parts_at(const void *buf, MPI_Aint n, MPI_Datatype type)
     return (char *)(uintptr_t)buf + n * extent;
 }
 
-int pli_shim_parts_pack(const void *buf, int count, MPI_Datatype type, unsigned char **out,
+int pli_shim_parts_pack(const void *buf, MPI_Count count, MPI_Datatype type, unsigned char **out,
                         size_t *len)
 {
     size_t size;
@@ -31,7 +31,7 @@ int pli_shim_parts_pack(const void *buf, int count, MPI_Datatype type, unsigned 
     return rc;
 }
 
-int pli_shim_parts_room(int count, MPI_Datatype type, size_t times, unsigned char **out,
+int pli_shim_parts_room(MPI_Count count, MPI_Datatype type, size_t times, unsigned char **out,
                         size_t *len)
 {
     size_t size;
@@ -51,7 +51,7 @@ void pli_shim_parts_free(struct shim_parts *p)
     free(p->lens);
 }
 
-int pli_shim_parts_make(int n, const int *counts, const MPI_Datatype *types, int stride,
+int pli_shim_parts_make(int n, struct shim_list counts, const MPI_Datatype *types, int stride,
                         struct shim_parts *p)
 {
     *p = (struct shim_parts){ 0 };
@@ -60,8 +60,9 @@ int pli_shim_parts_make(int n, const int *counts, const MPI_Datatype *types, int
     int rc = p->part == NULL || p->lens == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
         size_t size = 0;
-        rc = counts[i] < 0 ? MPI_ERR_COUNT : pli_shim_type_size(types[i * stride], &size);
-        p->lens[i] = size * (size_t)counts[i];
+        MPI_Count count = pli_shim_list_at(counts, i);
+        rc = count < 0 ? MPI_ERR_COUNT : pli_shim_type_size(types[i * stride], &size);
+        p->lens[i] = size * (size_t)count;
         p->total += p->lens[i];
     }
     p->base = rc == MPI_SUCCESS ? malloc(p->total + 1) : NULL;

@@ -4,15 +4,16 @@
 #define PLI_SHIM_PARTS_H
 
 #include "shim/shim.h"
+#include "shim/shim_list.h"
 
 // `n` elements behind an address.
 void *pli_shim_parts_at(const void *buf, MPI_Aint n, MPI_Datatype type);
 
 // `count` elements in external32: memory to be freed, and its length.
-int pli_shim_parts_pack(const void *buf, int count, MPI_Datatype type, unsigned char **out,
+int pli_shim_parts_pack(const void *buf, MPI_Count count, MPI_Datatype type, unsigned char **out,
                         size_t *len);
 // Room for the same, `times`, empty; the length is of one.
-int pli_shim_parts_room(int count, MPI_Datatype type, size_t times, unsigned char **out,
+int pli_shim_parts_room(MPI_Count count, MPI_Datatype type, size_t times, unsigned char **out,
                         size_t *len);
 
 // Parts of different lengths, side by side in one piece of memory.
@@ -24,7 +25,7 @@ struct shim_parts {
 };
 
 // Room for counts[i] elements of types[i * stride] each.
-int pli_shim_parts_make(int n, const int *counts, const MPI_Datatype *types, int stride,
+int pli_shim_parts_make(int n, struct shim_list counts, const MPI_Datatype *types, int stride,
                         struct shim_parts *p);
 void pli_shim_parts_free(struct shim_parts *p);
 

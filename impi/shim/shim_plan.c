@@ -41,8 +41,8 @@ static int send_step(struct plan_run *p, int to, struct block b)
 {
     struct shim_span *s = p->s;
     if (s->native[to] >= 0) {
-        int rc = PMPI_Isend(b.data, (int)b.len, MPI_BYTE, s->native[to], p->native_tag, s->local,
-                            &p->native[p->n_native]);
+        int rc = pli_shim_local_isend(s->local, s->native[to], p->native_tag, b.data,
+                                      (MPI_Count)b.len, MPI_BYTE, &p->native[p->n_native]);
         p->n_native += rc == MPI_SUCCESS;
         return rc;
     }
@@ -67,8 +67,8 @@ static int recv_step(struct plan_run *p, int from, struct block b)
     struct shim_span *s = p->s;
     if (s->native[from] >= 0) {
         MPI_Request req;
-        return wait_local(&req, PMPI_Irecv(b.data, (int)b.len, MPI_BYTE, s->native[from],
-                                           p->native_tag, s->local, &req));
+        return wait_local(&req, pli_shim_local_irecv(s->local, s->native[from], p->native_tag,
+                                                     b.data, (MPI_Count)b.len, MPI_BYTE, &req));
     }
     struct shim_req *r = pli_shim_req_create(SHIM_RECV, s);
     if (r == NULL) {
@@ -175,7 +175,7 @@ int pli_shim_plan_bcast(struct shim_span *s, int root, void *buf, size_t len)
     struct block all = { buf, len };
     int rc = move(s, PLI_IMPI_COLL_BCAST, root, whole, &all);
     return rc == MPI_SUCCESS ? pli_shim_local_bcast(s->local, s->native[my_head(s, root)], buf,
-                                                    (int)len, MPI_BYTE)
+                                                    (MPI_Count)len, MPI_BYTE)
                              : rc;
 }
 
@@ -210,7 +210,8 @@ static bool is_long(size_t len)
 static int local_parts(struct shim_span *s, bool is_out, int head, void *mine, size_t len,
                        void *block)
 {
-    int n = (int)len, to = s->native[head];
+    int to = s->native[head];
+    MPI_Count n = (MPI_Count)len;
     return is_out ? pli_shim_local_scatter(s->local, to, block, mine, n, MPI_BYTE)
                   : pli_shim_local_gather(s->local, to, mine, block, n, MPI_BYTE);
 }
@@ -368,10 +369,11 @@ int pli_shim_plan_alltoall(struct shim_span *s, bool is_v, unsigned char *const 
             memcpy(in[i], out[i], in_len[i] < out_len[i] ? in_len[i] : out_len[i]);
             continue;
         }
-        rc = PMPI_Irecv(in[i], (int)in_len[i], MPI_BYTE, k, tag, s->local, &req[n]);
+        rc = pli_shim_local_irecv(s->local, k, tag, in[i], (MPI_Count)in_len[i], MPI_BYTE, &req[n]);
         n += rc == MPI_SUCCESS;
         if (rc == MPI_SUCCESS) {
-            rc = PMPI_Isend(out[i], (int)out_len[i], MPI_BYTE, k, tag, s->local, &req[n]);
+            rc = pli_shim_local_isend(s->local, k, tag, out[i], (MPI_Count)out_len[i], MPI_BYTE,
+                                      &req[n]);
             n += rc == MPI_SUCCESS;
         }
     }

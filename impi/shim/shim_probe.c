@@ -3,6 +3,7 @@
 // is received: a native message under its own handle, one of another client under the handle of an
 // empty message that this process sends itself, so that it is unlike any other.
 #include "shim/shim.h"
+#include "shim/shim_counts.h"
 #include "shim/shim_req.h"
 #include <stdlib.h>
 
@@ -270,13 +271,15 @@ PLI_SHIM_API int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI
 {
     PLI_SHIM_ENTER;
     struct held *h = find(*message);
-    struct shim_counts l;
-    if (h == NULL || !pli_shim_counts_begin(&l, h->span->handle, NULL)) {
+    struct shim_pair p;
+    if (h == NULL) {
         return PMPI_Imrecv_c(buf, count, type, message, request);
     }
-    int n = pli_shim_counts_int(&l, true, count), rc = pli_shim_counts_check(&l);
-    return rc == MPI_SUCCESS ? MPI_Imrecv(buf, n, type, message, request)
-                             : pli_shim_end(h->span->handle, rc);
+    int rc = pli_shim_counts_pair(&p, count, type);
+    rc = rc == MPI_SUCCESS ? MPI_Imrecv(buf, p.count, p.type, message, request)
+                           : pli_shim_end(h->span->handle, rc);
+    pli_shim_counts_drop(&p);
+    return rc;
 }
 
 PLI_SHIM_API int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_Message *message,
@@ -284,12 +287,14 @@ PLI_SHIM_API int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_
 {
     PLI_SHIM_ENTER;
     struct held *h = find(*message);
-    struct shim_counts l;
-    if (h == NULL || !pli_shim_counts_begin(&l, h->span->handle, NULL)) {
+    struct shim_pair p;
+    if (h == NULL) {
         return PLI_SHIM_OUTSIDE(PMPI_Mrecv_c(buf, count, type, message, status));
     }
-    int n = pli_shim_counts_int(&l, true, count), rc = pli_shim_counts_check(&l);
-    return rc == MPI_SUCCESS ? MPI_Mrecv(buf, n, type, message, status)
-                             : pli_shim_end(h->span->handle, rc);
+    int rc = pli_shim_counts_pair(&p, count, type);
+    rc = rc == MPI_SUCCESS ? MPI_Mrecv(buf, p.count, p.type, message, status)
+                           : pli_shim_end(h->span->handle, rc);
+    pli_shim_counts_drop(&p);
+    return rc;
 }
 #endif

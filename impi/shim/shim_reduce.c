@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 struct fold {
-    int count;
+    MPI_Count count;
     MPI_Datatype type;
     MPI_Op op;
     size_t len;        // of the data outside
@@ -18,14 +18,14 @@ struct fold {
 };
 
 // A reduction without data has no messages.
-static bool is_nothing(int count, MPI_Datatype type)
+static bool is_nothing(MPI_Count count, MPI_Datatype type)
 {
     size_t size;
     return count == 0 || (count > 0 && pli_shim_type_size(type, &size) == MPI_SUCCESS && size == 0);
 }
 
 // Nothing is to be done if is_nothing.
-static int open_fold(struct fold *f, int count, MPI_Datatype type, MPI_Op op)
+static int open_fold(struct fold *f, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     size_t size = 0;
     int rc = count < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
@@ -45,12 +45,6 @@ static int close_fold(struct fold *f, int rc)
     return rc;
 }
 
-static int copy(const void *from, void *to, int count, MPI_Datatype type)
-{
-    return PMPI_Sendrecv(from, count, type, 0, 1, to, count, type, 0, 1, pli_shim.self,
-                         MPI_STATUS_IGNORE);
-}
-
 static int take(void *arg, const unsigned char *in, size_t len, bool is_first)
 {
     struct fold *f = arg;
@@ -61,11 +55,11 @@ static int take(void *arg, const unsigned char *in, size_t len, bool is_first)
         from = f->in;
     }
     if (rc == MPI_SUCCESS && f->prefix != NULL) {
-        rc = copy(from, f->prefix, f->count, f->type);
+        rc = pli_shim_local_copy(from, f->prefix, f->count, f->type);
     }
     if (rc == MPI_SUCCESS) {
-        rc = is_first ? copy(from, f->acc, f->count, f->type)
-                      : PMPI_Reduce_local(from, f->acc, f->count, f->type, f->op);
+        rc = is_first ? pli_shim_local_copy(from, f->acc, f->count, f->type)
+                      : pli_shim_local_combine(from, f->acc, f->count, f->type, f->op);
     }
     return rc;
 }
@@ -78,7 +72,7 @@ static int show(void *arg, unsigned char *out)
 
 // Result at the root in `recvbuf`, which elsewhere may be anything. `sendbuf` may be MPI_IN_PLACE
 // at the root.
-int pli_shim_coll_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+int pli_shim_coll_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf, MPI_Count count,
                          MPI_Datatype type, MPI_Op op, int root)
 {
     int commutes = 0;
@@ -98,7 +92,7 @@ int pli_shim_coll_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf
         rc = pli_shim_local_reduce(s->local, s->native[head], mine, f.acc, count, type, op);
     } else {
         f.own = mine;
-        rc = is_root ? MPI_SUCCESS : copy(mine, f.acc, count, type);
+        rc = is_root ? MPI_SUCCESS : pli_shim_local_copy(mine, f.acc, count, type);
     }
     if (rc == MPI_SUCCESS) {
         rc = pli_shim_plan_fold(s,
@@ -106,13 +100,13 @@ int pli_shim_coll_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf
                                 root, f.len, take, show, &f);
     }
     if (rc == MPI_SUCCESS && is_root) {
-        rc = copy(f.acc, recvbuf, count, type);
+        rc = pli_shim_local_copy(f.acc, recvbuf, count, type);
     }
     return close_fold(&f, rc);
 }
 
-int pli_shim_coll_allreduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
-                            MPI_Datatype type, MPI_Op op)
+int pli_shim_coll_allreduce(struct shim_span *s, const void *sendbuf, void *recvbuf,
+                            MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     int rc = pli_shim_coll_reduce(s, sendbuf, recvbuf, count, type, op, 0);
     return rc == MPI_SUCCESS && !is_nothing(count, type)
@@ -121,14 +115,14 @@ int pli_shim_coll_allreduce(struct shim_span *s, const void *sendbuf, void *recv
 }
 
 static int reduce_scatter(struct shim_span *s, const void *sendbuf, void *recvbuf,
-                          const int *counts, int each, MPI_Datatype type, MPI_Op op)
+                          struct shim_list counts, MPI_Count each, MPI_Datatype type, MPI_Op op)
 {
-    int total = 0, rc = MPI_SUCCESS;
+    int rc = MPI_SUCCESS;
     void *buf = NULL;
-    int *displs = malloc((size_t)s->size * sizeof *displs);
+    MPI_Count total = 0, *displs = malloc((size_t)s->size * sizeof *displs);
     for (int i = 0; displs != NULL && i < s->size; i++) {
         displs[i] = total;
-        total += counts != NULL ? counts[i] : each;
+        total += pli_shim_list_is(counts) ? pli_shim_list_at(counts, i) : each;
     }
     void *mem = displs == NULL ? NULL : pli_shim_type_buffer(total, type, &buf);
     rc = mem == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
@@ -142,9 +136,10 @@ static int reduce_scatter(struct shim_span *s, const void *sendbuf, void *recvbu
         rc = pli_shim_coll_reduce(s, mine, buf, total, type, op, 0);
     }
     if (rc == MPI_SUCCESS) {
-        rc = counts != NULL ? pli_shim_coll_scatterv(s, buf, counts, displs, type, recvbuf,
-                                                     counts[s->rank], type, 0)
-                            : pli_shim_coll_scatter(s, buf, each, type, recvbuf, each, type, 0);
+        rc = pli_shim_list_is(counts)
+                 ? pli_shim_coll_scatterv(s, buf, counts, PLI_SHIM_LIST_WIDE(displs), type, recvbuf,
+                                          pli_shim_list_at(counts, s->rank), type, 0)
+                 : pli_shim_coll_scatter(s, buf, each, type, recvbuf, each, type, 0);
     }
     free(displs);
     free(mem);
@@ -152,39 +147,40 @@ static int reduce_scatter(struct shim_span *s, const void *sendbuf, void *recvbu
 }
 
 int pli_shim_coll_reduce_scatter(struct shim_span *s, const void *sendbuf, void *recvbuf,
-                                 const int counts[], MPI_Datatype type, MPI_Op op)
+                                 struct shim_list counts, MPI_Datatype type, MPI_Op op)
 {
     return reduce_scatter(s, sendbuf, recvbuf, counts, 0, type, op);
 }
 
 int pli_shim_coll_reduce_scatter_block(struct shim_span *s, const void *sendbuf, void *recvbuf,
-                                       int count, MPI_Datatype type, MPI_Op op)
+                                       MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    return reduce_scatter(s, sendbuf, recvbuf, NULL, count, type, op);
+    return reduce_scatter(s, sendbuf, recvbuf, PLI_SHIM_LIST_NONE, count, type, op);
 }
 
-static int scan(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+static int scan(struct shim_span *s, const void *sendbuf, void *recvbuf, MPI_Count count,
                 MPI_Datatype type, MPI_Op op, bool is_exclusive)
 {
     struct fold f;
     int rc = open_fold(&f, count, type, op);
     if (rc == MPI_SUCCESS && f.len > 0) {
         f.prefix = is_exclusive ? recvbuf : NULL;
-        rc = copy(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, f.acc, count, type);
+        rc = pli_shim_local_copy(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, f.acc, count, type);
         rc = rc == MPI_SUCCESS ? pli_shim_plan_fold(s, PLI_IMPI_COLL_SCAN, 0, f.len, take, show, &f)
                                : rc;
-        rc = rc == MPI_SUCCESS && !is_exclusive ? copy(f.acc, recvbuf, count, type) : rc;
+        rc = rc == MPI_SUCCESS && !is_exclusive ? pli_shim_local_copy(f.acc, recvbuf, count, type)
+                                                : rc;
     }
     return close_fold(&f, rc);
 }
 
-int pli_shim_coll_scan(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+int pli_shim_coll_scan(struct shim_span *s, const void *sendbuf, void *recvbuf, MPI_Count count,
                        MPI_Datatype type, MPI_Op op)
 {
     return scan(s, sendbuf, recvbuf, count, type, op, false);
 }
 
-int pli_shim_coll_exscan(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+int pli_shim_coll_exscan(struct shim_span *s, const void *sendbuf, void *recvbuf, MPI_Count count,
                          MPI_Datatype type, MPI_Op op)
 {
     return scan(s, sendbuf, recvbuf, count, type, op, true);

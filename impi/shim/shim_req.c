@@ -88,9 +88,6 @@ void pli_shim_req_destroy(struct shim_req *r)
     if (r->has_type) {
         pli_shim_type_drop(&r->type);
     }
-    for (int i = 0; i < PLI_SHIM_COUNTS_LISTS; i++) {
-        free(r->list[i]);
-    }
     pli_shim_link_release(r->data);
     pli_shim_span_release(r->span);
     free(r);

@@ -3,7 +3,7 @@
 #ifndef PLI_SHIM_REQ_H
 #define PLI_SHIM_REQ_H
 
-#include "shim/shim_counts.h"
+#include "shim/shim.h"
 
 enum shim_req_kind { SHIM_SEND, SHIM_RECV, SHIM_COLL }; // SHIM_COLL: see shim_task.h
 enum shim_mode { SHIM_STANDARD, SHIM_SYNC, SHIM_BUFFERED };
@@ -34,7 +34,6 @@ struct shim_req {
     // a collective
     int (*run)(struct shim_span *s, void *arg);
     void *arg;
-    int *list[PLI_SHIM_COUNTS_LISTS];  // arguments in another form, as long as it lives
     struct shim_req *next, *post_next; // by token; posted
 };
 

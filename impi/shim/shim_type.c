@@ -24,7 +24,8 @@ struct sig { // the scalars of one element, in order
     uint64_t n_elem; // basic elements: a complex number is one
     int n_run;
     atomic_int n_user; // a type is freed by the program, without the lock
-    bool is_flat;      // one run, and its native form has no gaps
+    bool is_named;
+    bool is_flat; // of one kind of scalar, and its native form has no gaps
     struct run run[];
 };
 
@@ -82,6 +83,7 @@ static void name(MPI_Datatype type, enum pli_impi_ext32_kind first, int n,
         s->run[1] = (struct run){ .kind = second, .n = 1, .per = 1 };
     }
     s->is_flat = !is_pair;
+    s->is_named = true;
     measure(s);
     named[n_named].type = type;
     named[n_named++].sig = s;
@@ -163,28 +165,28 @@ static int forget(MPI_Datatype type, int key, void *value, void *extra)
 
 static int find(MPI_Datatype type, struct sig **out);
 
-static uint64_t product(const int *v, int n)
+static uint64_t product(const MPI_Count *v, MPI_Count n)
 {
     uint64_t p = 1;
-    for (int i = 0; i < n; i++) {
+    for (MPI_Count i = 0; i < n; i++) {
         p *= (uint64_t)v[i];
     }
     return p;
 }
 
-static uint64_t sum(const int *v, int n)
+static uint64_t sum(const MPI_Count *v, MPI_Count n)
 {
     uint64_t s = 0;
-    for (int i = 0; i < n; i++) {
+    for (MPI_Count i = 0; i < n; i++) {
         s += (uint64_t)v[i];
     }
     return s;
 }
 
 // How many elements of its one old type a constructor holds; UINT64_MAX: not such a one.
-static uint64_t repeats(int combiner, const int *i, MPI_Datatype whole, MPI_Datatype old)
+static uint64_t repeats(int combiner, const MPI_Count *i, MPI_Datatype whole, MPI_Datatype old)
 {
-    int whole_size = 0, old_size = 0;
+    MPI_Count whole_size = 0, old_size = 0;
     switch (combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:
@@ -202,8 +204,8 @@ static uint64_t repeats(int combiner, const int *i, MPI_Datatype whole, MPI_Data
     case MPI_COMBINER_SUBARRAY:
         return product(i + 1 + i[0], i[0]);
     case MPI_COMBINER_DARRAY:
-        (void)PMPI_Type_size(whole, &whole_size);
-        (void)PMPI_Type_size(old, &old_size);
+        (void)PMPI_Type_size_x(whole, &whole_size);
+        (void)PMPI_Type_size_x(old, &old_size);
         return old_size == 0 ? 0 : (uint64_t)whole_size / (uint64_t)old_size;
     default:
         return UINT64_MAX;
@@ -212,51 +214,117 @@ static uint64_t repeats(int combiner, const int *i, MPI_Datatype whole, MPI_Data
 
 static void free_if_derived(MPI_Datatype *type)
 {
-    int ni, na, nd, combiner;
-    if (PMPI_Type_get_envelope(*type, &ni, &na, &nd, &combiner) == MPI_SUCCESS &&
-        combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
+    int combiner;
+#if MPI_VERSION >= 4
+    MPI_Count ni, na, nl, nd;
+    int rc = PMPI_Type_get_envelope_c(*type, &ni, &na, &nl, &nd, &combiner);
+#else
+    int ni, na, nd, rc = PMPI_Type_get_envelope(*type, &ni, &na, &nd, &combiner);
+#endif
+    if (rc == MPI_SUCCESS && combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
         combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER) {
         (void)PMPI_Type_free(type);
     }
 }
 
-static int derive(MPI_Datatype type, struct sig **out)
+// How a type was made: the numbers that its constructor got, as far as they are needed here.
+struct made {
+    int combiner, nd;
+    MPI_Count *v;
+    MPI_Datatype *old;
+};
+
+#if MPI_VERSION >= 4
+// A constructor for large counts has them in a list of their own; only the number of dimensions
+// stays an int.
+static int look(MPI_Datatype type, struct made *m)
 {
-    static const char *const strange = "data of this type cannot be sent to another MPI";
-    int ni, na, nd, combiner;
-    int rc = PMPI_Type_get_envelope(type, &ni, &na, &nd, &combiner);
+    MPI_Count ni, na, nl, nd;
+    int rc = PMPI_Type_get_envelope_c(type, &ni, &na, &nl, &nd, &m->combiner);
     if (rc != MPI_SUCCESS || nd == 0) {
-        return rc != MPI_SUCCESS ? rc : pli_shim_fail(MPI_ERR_TYPE, strange);
+        return rc;
     }
     int *ints = malloc(((size_t)ni + 1) * sizeof *ints);
     MPI_Aint *aints = malloc(((size_t)na + 1) * sizeof *aints);
-    MPI_Datatype *old = malloc((size_t)nd * sizeof *old);
-    struct sig *s = make(nd);
-    rc = ints == NULL || aints == NULL || old == NULL || s == NULL
+    MPI_Count *large = malloc(((size_t)nl + 1) * sizeof *large);
+    m->v = malloc(((size_t)ni + (size_t)nl + 1) * sizeof *m->v);
+    m->old = malloc((size_t)nd * sizeof *m->old);
+    rc = ints == NULL || aints == NULL || large == NULL || m->v == NULL || m->old == NULL
              ? MPI_ERR_NO_MEM
-             : PMPI_Type_get_contents(type, ni, na, nd, ints, aints, old);
-    bool has_old = rc == MPI_SUCCESS;
-    for (int k = 0; rc == MPI_SUCCESS && k < nd; k++) {
+             : PMPI_Type_get_contents_c(type, ni, na, nl, nd, ints, aints, large, m->old);
+    m->nd = rc == MPI_SUCCESS ? (int)nd : 0;
+    bool is_grid = m->combiner == MPI_COMBINER_SUBARRAY || m->combiner == MPI_COMBINER_DARRAY;
+    MPI_Count n_int = nl == 0 ? ni : is_grid ? 1 : 0;
+    for (MPI_Count i = 0; i < n_int + nl && rc == MPI_SUCCESS; i++) {
+        m->v[i] = i < n_int ? ints[i] : large[i - n_int];
+    }
+    free(ints);
+    free(aints);
+    free(large);
+    return rc;
+}
+#else
+static int look(MPI_Datatype type, struct made *m)
+{
+    int ni, na, nd;
+    int rc = PMPI_Type_get_envelope(type, &ni, &na, &nd, &m->combiner);
+    if (rc != MPI_SUCCESS || nd == 0) {
+        return rc;
+    }
+    int *ints = malloc(((size_t)ni + 1) * sizeof *ints);
+    MPI_Aint *aints = malloc(((size_t)na + 1) * sizeof *aints);
+    m->v = malloc(((size_t)ni + 1) * sizeof *m->v);
+    m->old = malloc((size_t)nd * sizeof *m->old);
+    rc = ints == NULL || aints == NULL || m->v == NULL || m->old == NULL
+             ? MPI_ERR_NO_MEM
+             : PMPI_Type_get_contents(type, ni, na, nd, ints, aints, m->old);
+    m->nd = rc == MPI_SUCCESS ? nd : 0;
+    for (int i = 0; i < ni && rc == MPI_SUCCESS; i++) {
+        m->v[i] = ints[i];
+    }
+    free(ints);
+    free(aints);
+    return rc;
+}
+#endif
+
+static bool is_flat(const struct sig *s, int combiner)
+{
+    const struct sig *sub = s->n_run == 1 ? s->run[0].sub : NULL;
+    return (combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP) && sub != NULL &&
+           sub->is_flat;
+}
+
+static int derive(MPI_Datatype type, struct sig **out)
+{
+    static const char *const strange = "data of this type cannot be sent to another MPI";
+    struct made m = { 0 };
+    int rc = look(type, &m);
+    struct sig *s = rc == MPI_SUCCESS && m.nd > 0 ? make(m.nd) : NULL;
+    if (rc == MPI_SUCCESS && s == NULL) {
+        rc = m.nd == 0 ? pli_shim_fail(MPI_ERR_TYPE, strange) : MPI_ERR_NO_MEM;
+    }
+    for (int k = 0; rc == MPI_SUCCESS && k < m.nd; k++) {
         struct sig *sub = NULL;
-        uint64_t n = combiner == MPI_COMBINER_STRUCT ? (uint64_t)ints[1 + k]
-                                                     : repeats(combiner, ints, type, old[k]);
-        rc = n == UINT64_MAX ? pli_shim_fail(MPI_ERR_TYPE, strange) : find(old[k], &sub);
+        uint64_t n = m.combiner == MPI_COMBINER_STRUCT ? (uint64_t)m.v[1 + k]
+                                                       : repeats(m.combiner, m.v, type, m.old[k]);
+        rc = n == UINT64_MAX ? pli_shim_fail(MPI_ERR_TYPE, strange) : find(m.old[k], &sub);
         if (rc == MPI_SUCCESS) {
             s->run[k] = (struct run){ .sub = sub, .n = n };
             sub->n_user++;
         }
     }
-    for (int k = 0; has_old && k < nd; k++) {
-        free_if_derived(&old[k]);
+    for (int k = 0; k < m.nd; k++) {
+        free_if_derived(&m.old[k]);
     }
-    free(ints);
-    free(aints);
-    free(old);
+    free(m.v);
+    free(m.old);
     if (rc != MPI_SUCCESS) {
         release(s);
         return rc;
     }
     measure(s);
+    s->is_flat = is_flat(s, m.combiner);
     *out = s;
     return MPI_SUCCESS;
 }
@@ -379,18 +447,55 @@ static int judge(enum pli_impi_err err)
                                               "has 4 bytes and a wchar_t 2");
 }
 
-// MPI_Pack and MPI_Unpack of the native library in its own format. Some libraries take MPI_BOTTOM
-// there for a mistake: for it a type that counts from the first byte of the data is made.
-static int native(bool outward, void *buf, int count, MPI_Datatype type, void *packed, int len)
+// MPI_Pack and MPI_Unpack of the native library in its own format.
+static int native_some(bool outward, void *buf, MPI_Count count, MPI_Datatype type, void *packed,
+                       MPI_Count len)
+{
+#if MPI_VERSION >= 4
+    MPI_Count at = 0;
+    int rc = outward ? PMPI_Pack_c(buf, count, type, packed, len, &at, MPI_COMM_SELF)
+                     : PMPI_Unpack_c(packed, len, &at, buf, count, type, MPI_COMM_SELF);
+#else
+    int at = 0;
+    int rc = outward ? PMPI_Pack(buf, (int)count, type, packed, (int)len, &at, MPI_COMM_SELF)
+                     : PMPI_Unpack(packed, (int)len, &at, buf, (int)count, type, MPI_COMM_SELF);
+#endif
+    return rc == MPI_SUCCESS && outward && at != len ? MPI_ERR_INTERN : rc;
+}
+
+// The same for `count` elements of `size` bytes, in pieces that an int counts. Without functions
+// for large counts there is no such piece of an element that has more bytes.
+static int native_all(bool outward, char *buf, MPI_Count count, MPI_Datatype type, char *packed,
+                      MPI_Count size)
+{
+    MPI_Count step = size == 0 ? count : INT32_MAX / size;
+    MPI_Aint lb, extent;
+    int rc = PMPI_Type_get_extent(type, &lb, &extent);
+    if (MPI_VERSION < 4 && step == 0) {
+        rc = pli_shim_fail(MPI_ERR_TYPE,
+                           "an element of more than 2 GiB with gaps cannot be sent to another MPI");
+    }
+    step = step == 0 ? 1 : step;
+    for (MPI_Count at = 0; at < count && rc == MPI_SUCCESS; at += step) {
+        MPI_Count n = count - at < step ? count - at : step;
+        rc = native_some(outward, buf + at * extent, n, type, packed + at * size, n * size);
+    }
+    return rc;
+}
+
+// Some libraries take MPI_BOTTOM for a mistake there: for it a type that counts from the first byte
+// of the data is made.
+static int native(bool outward, void *buf, MPI_Count count, MPI_Datatype type, void *packed,
+                  MPI_Count size)
 {
     MPI_Datatype shifted = MPI_DATATYPE_NULL;
     MPI_Aint lb, extent, back;
-    int at = 0, rc = MPI_SUCCESS;
+    int one = 1, rc = MPI_SUCCESS;
     if (buf == MPI_BOTTOM) {
         rc = PMPI_Type_get_true_extent(type, &lb, &extent);
         back = -lb;
         if (rc == MPI_SUCCESS) {
-            rc = PMPI_Type_create_hindexed(1, &count, &back, type, &shifted);
+            rc = PMPI_Type_create_hindexed(1, &one, &back, type, &shifted);
         }
         if (rc == MPI_SUCCESS) {
             rc = PMPI_Type_commit(&shifted);
@@ -398,22 +503,16 @@ static int native(bool outward, void *buf, int count, MPI_Datatype type, void *p
         if (rc == MPI_SUCCESS) {
             buf = (void *)(uintptr_t)lb;
             type = shifted;
-            count = 1;
         }
     }
-    if (rc == MPI_SUCCESS && outward) {
-        rc = PMPI_Pack(buf, count, type, packed, len, &at, MPI_COMM_SELF);
-        rc = rc == MPI_SUCCESS && at != len ? MPI_ERR_INTERN : rc;
-    } else if (rc == MPI_SUCCESS) {
-        rc = PMPI_Unpack(packed, len, &at, buf, count, type, MPI_COMM_SELF);
-    }
+    rc = rc == MPI_SUCCESS ? native_all(outward, buf, count, type, packed, size) : rc;
     if (shifted != MPI_DATATYPE_NULL) {
         (void)PMPI_Type_free(&shifted);
     }
     return rc;
 }
 
-int pli_shim_type_pack(const void *buf, int count, MPI_Datatype type, unsigned char *out)
+int pli_shim_type_pack(const void *buf, MPI_Count count, MPI_Datatype type, unsigned char *out)
 {
     struct sig *s;
     int rc = find(type, &s);
@@ -424,13 +523,11 @@ int pli_shim_type_pack(const void *buf, int count, MPI_Datatype type, unsigned c
     if (s->is_flat) {
         return judge(convert(s, (uint64_t)count, true, &from, &out));
     }
-    size_t len = s->native * (size_t)count;
-    unsigned char *tmp = malloc(len);
-    if (tmp == NULL || len > INT32_MAX) {
-        free(tmp);
+    unsigned char *tmp = malloc(s->native * (size_t)count);
+    if (tmp == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    rc = native(true, (void *)(uintptr_t)buf, count, type, tmp, (int)len);
+    rc = native(true, (void *)(uintptr_t)buf, count, type, tmp, (MPI_Count)s->native);
     from = tmp;
     if (rc == MPI_SUCCESS) {
         rc = judge(convert(s, (uint64_t)count, true, &from, &out));
@@ -476,19 +573,19 @@ static int unpack_tail(const struct sig *s, unsigned char *in, size_t len, char 
     if (tmp == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    int rc = native(true, buf, 1, type, tmp, (int)s->native);
+    int rc = native(true, buf, 1, type, tmp, (MPI_Count)s->native);
     if (rc == MPI_SUCCESS) {
         enum pli_impi_err err = convert_some(s, 1, &len, &to, &in);
         rc = judge(err == PLI_IMPI_AGAIN ? PLI_IMPI_OK : err);
     }
     if (rc == MPI_SUCCESS) {
-        rc = native(false, buf, 1, type, tmp, (int)s->native);
+        rc = native(false, buf, 1, type, tmp, (MPI_Count)s->native);
     }
     free(tmp);
     return rc;
 }
 
-int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, int count,
+int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, MPI_Count count,
                          MPI_Datatype type)
 {
     struct sig *s;
@@ -498,22 +595,23 @@ int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, int cou
         return rc;
     }
     size_t n = len / s->ext < (size_t)count ? len / s->ext : (size_t)count;
+    size_t tail = n < (size_t)count ? len - n * s->ext : 0;
     if (s->is_flat) {
-        return judge(convert(s, n, false, &to, &from));
+        enum pli_impi_err err = convert(s, n, false, &to, &from);
+        err = err == PLI_IMPI_OK && tail > 0 ? convert_some(s, 1, &tail, &to, &from) : err;
+        return judge(err == PLI_IMPI_AGAIN ? PLI_IMPI_OK : err);
     }
     unsigned char *tmp = malloc(s->native * n + 1);
-    if (tmp == NULL || s->native * n > INT32_MAX) {
-        free(tmp);
+    if (tmp == NULL) {
         return MPI_ERR_NO_MEM;
     }
     to = tmp;
     rc = judge(convert(s, n, false, &to, &from));
     if (rc == MPI_SUCCESS && n > 0) {
-        rc = native(false, buf, (int)n, type, tmp, (int)(s->native * n));
+        rc = native(false, buf, (MPI_Count)n, type, tmp, (MPI_Count)s->native);
     }
     free(tmp);
-    size_t tail = len - n * s->ext;
-    if (rc == MPI_SUCCESS && n < (size_t)count && tail > 0) {
+    if (rc == MPI_SUCCESS && tail > 0) {
         MPI_Aint lb, extent;
         (void)PMPI_Type_get_extent(type, &lb, &extent);
         rc = unpack_tail(s, from, tail, (char *)buf + (MPI_Aint)n * extent, type);
@@ -521,7 +619,7 @@ int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, int cou
     return rc;
 }
 
-void *pli_shim_type_buffer(int count, MPI_Datatype type, void **buf_out)
+void *pli_shim_type_buffer(MPI_Count count, MPI_Datatype type, void **buf_out)
 {
     MPI_Aint lb, extent, true_lb, true_extent;
     (void)PMPI_Type_get_extent(type, &lb, &extent);
@@ -537,7 +635,7 @@ int pli_shim_type_hold(MPI_Datatype *type)
 {
     struct sig *s;
     int rc = find(*type, &s);
-    if (rc != MPI_SUCCESS || s->is_flat || s->n_run == 0) {
+    if (rc != MPI_SUCCESS || s->is_named) {
         return rc;
     }
     return PMPI_Type_dup(*type, type);
@@ -546,7 +644,7 @@ int pli_shim_type_hold(MPI_Datatype *type)
 void pli_shim_type_drop(MPI_Datatype *type)
 {
     struct sig *s;
-    if (find(*type, &s) == MPI_SUCCESS && !s->is_flat && s->n_run != 0) {
+    if (find(*type, &s) == MPI_SUCCESS && !s->is_named) {
         (void)PMPI_Type_free(type);
     }
 }

@@ -3,6 +3,8 @@
 // int take part with the others.
 #include "world.h"
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #if MPI_VERSION >= 4
 typedef MPI_Count count_t;
@@ -99,20 +101,56 @@ static void collectives(void)
     free(mine);
 }
 
-static void too_many(void)
+// Counts and displacements that are no int, where the functions for large counts are there. What is
+// sent is little, and of the memory only what is received is touched.
+static void many(void)
 {
-    MPI_Comm comm;
-    int v = 0, class = MPI_ERR_COUNT;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-#if MPI_VERSION >= 4 && defined(MPICH) // MPICH itself, and Pliant MPI, would send them
-    if (world_is_joined()) {
-        int rc = MPI_Send_c(&v, (MPI_Count)1 << 31, MPI_BYTE, (me + 1) % n, 3, comm);
-        MPI_Error_class(rc, &class);
+    enum { LEN = 40 };
+    const count_t far = sizeof(count_t) > 4 ? (count_t)3000000000LL : 1;
+    const place_t step = sizeof(place_t) > 4 ? (place_t)2200000000LL : LEN;
+    int to = (me + 1) % n, from = (me + n - 1) % n;
+    size_t room = (size_t)step * (size_t)n + (size_t)far;
+    char v[LEN], *big = mmap(NULL, room, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    count_t *counts = malloc((size_t)n * sizeof *counts), count = -1;
+    place_t *displs = malloc((size_t)n * sizeof *displs);
+    MPI_Datatype nothing;
+    MPI_Request req;
+    MPI_Status st;
+    CHECK(big != MAP_FAILED && counts != NULL && displs != NULL);
+    memset(v, me + 1, LEN);
+    LARGE(MPI_Irecv)(big, far > LEN ? far : LEN, MPI_CHAR, from, 3, MPI_COMM_WORLD, &req);
+    MPI_Send(v, LEN, MPI_CHAR, to, 3, MPI_COMM_WORLD);
+    MPI_Wait(&req, &st);
+    LARGE(MPI_Get_count)(&st, MPI_CHAR, &count);
+    CHECK(count == LEN && big[LEN - 1] == from + 1 && big[LEN] == 0);
+    MPI_Type_contiguous(0, MPI_INT, &nothing);
+    MPI_Type_commit(&nothing);
+    LARGE(MPI_Isend)(v, far, nothing, to, 4, MPI_COMM_WORLD, &req);
+    LARGE(MPI_Recv)(v, far, nothing, from, 4, MPI_COMM_WORLD, &st);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    LARGE(MPI_Get_count)(&st, MPI_CHAR, &count);
+    CHECK(count == 0);
+    LARGE(MPI_Bcast)(v, far, nothing, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&nothing);
+    for (int i = 0; i < n; i++) { // parts that are farther apart than an int counts
+        counts[i] = LEN - i;
+        displs[i] = (place_t)i * step;
     }
-#endif
-    CHECK(class == MPI_ERR_COUNT && v == 0);
-    MPI_Comm_free(&comm);
+    LARGE(MPI_Allgatherv)
+    (v, (count_t)LEN - me, MPI_CHAR, big, counts, displs, MPI_CHAR, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        CHECK(big[displs[i]] == i + 1 && big[displs[i] + LEN - i - 1] == i + 1);
+        big[displs[i]] = 0;
+    }
+    LARGE(MPI_Gatherv)
+    (v, (count_t)LEN - me, MPI_CHAR, big, counts, displs, MPI_CHAR, n - 1, MPI_COMM_WORLD);
+    for (int i = 0; i < n && me == n - 1; i++) {
+        CHECK(big[displs[i]] == i + 1);
+    }
+    munmap(big, room);
+    free(counts);
+    free(displs);
 }
 
 void world_large(int rank, int size)
@@ -125,5 +163,5 @@ void world_large(int rank, int size)
     messages();
     packing();
     collectives();
-    too_many();
+    many();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs of any MPI with the standard ABI: which library the loader finds for one, and the mpiexec
-// that belongs to it.
+// Programs of any MPI with the standard ABI: which library the loader finds for one, and the
+// mpiexec that belongs to it.
 #ifndef PLI_IMPIRUN_ABI_H
 #define PLI_IMPIRUN_ABI_H
 

@@ -93,8 +93,8 @@ static bool note_mpi(const char *library, void *arg)
     return *mpi < 0;
 }
 
-// The MPI of the first word that is the file of a program with one, and the path of that; -1 if there
-// is none: a script, or a program that loads its MPI later.
+// The MPI of the first word that is the file of a program with one, and the path of that; -1 if
+// there is none: a script, or a program that loads its MPI later.
 static int mpi_of(char **words, char path[MAX_PATH])
 {
     int mpi = -1;
@@ -171,7 +171,7 @@ static const char *launcher_of(const struct part *p)
                             p->library != NULL ? p->library : "a library that is not known");
         }
     }
-    return found != NULL          ? found
+    return found != NULL           ? found
            : p->args.mpi == PLIANT ? pli_impirun_part_tool("mpiexec")
                                    : mpis[p->args.mpi].mpiexec;
 }
@@ -229,7 +229,8 @@ static int add_extra(const struct part *p, char **argv)
     if (p->args.mpi == ABI) { // whose mpiexec has words of its own
         const char *before = getenv("LD_PRELOAD");
         char *all;
-        if (asprintf(&all, "%s%s%s", shim, before != NULL ? ":" : "", before != NULL ? before : "") < 0) {
+        if (asprintf(&all, "%s%s%s", shim, before != NULL ? ":" : "",
+                     before != NULL ? before : "") < 0) {
             pli_impirun_bad("out of memory");
         }
         setenv("LD_PRELOAD", all, 1);
@@ -263,7 +264,9 @@ void pli_impirun_part_exec(char **words)
     if (p.args.mpi != PLIANT && token != NULL && pli_impi_token_is_elastic(token)) {
         pli_impirun_bad("this world is elastic, and jobs of %s cannot join it while it runs: they "
                         "have no call for a world that grows",
-                        p.args.mpi == MPICH ? "MPICH" : "Open MPI");
+                        p.args.mpi == MPICH     ? "MPICH"
+                        : p.args.mpi == OPENMPI ? "Open MPI"
+                                                : "another MPI");
     }
     while (p.rest[n_word] != NULL) {
         n_word++;

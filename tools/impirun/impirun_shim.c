@@ -118,8 +118,7 @@ const char *pli_impirun_shim_find(const char *here, const char *mpi)
     bool is_good = build(script, compiler, file, log);
     fprintf(stderr, "%s", is_terminal ? "\r\033[K" : "");
     if (!is_good) {
-        pli_impirun_bad("libimpi%s could not be built; %s has what %s said", mpi, log,
-                        compiler);
+        pli_impirun_bad("libimpi%s could not be built; %s has what %s said", mpi, log, compiler);
     }
     unlink(log);
     return file;
