@@ -193,7 +193,7 @@ contains
         call MPI_Pready(p, req)
       end do
     else
-      call MPI_Precv_init(b(1::2, 2::2), 2, 3_MPI_COUNT_KIND, MPI_INTEGER, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, req)
+      call MPI_Precv_init(b(1::2, 2::2), 2, 3, MPI_INTEGER, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, req)
       call MPI_Start(req)
     end if
     call MPI_Wait(req, MPI_STATUS_IGNORE)

@@ -50,6 +50,11 @@ for t in allocate_as_barrier atomics co_broadcast_test co_max_test co_min_test c
     echo "$t: $(grep -i -m1 -o 'passed\\|failed' <<<"$said")"
 done"""
 PYTHON = "$RUN /usr/bin/python3"
+PETSC = """for t in ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex50 snes/tutorials/ex19 vec/vec/tutorials/ex5; do
+    mpicc.$MPI -O1 -w -o $(basename $t) /usr/share/petsc/3.18/share/petsc/examples/src/$t.c $(pkg-config --cflags --libs PETSc) -lm
+done"""
+PETSC_RUN = """$RUN ./ex2 -m 100 -n 100 -ksp_rtol 1e-8 -ksp_converged_reason && $RUN ./ex50 -da_refine 4 -pc_type mg -ksp_type cg -ksp_monitor_short &&
+$RUN ./ex19 -da_refine 3 -pc_type mg -ksp_type fgmres -snes_monitor_short && $RUN ./ex5 -m 40 -viewer_binary_mpiio"""
 
 ROWS = [
     Row("hpcc", "hpcc", "openmpi", 2, "all its tests, with a small input", "$RUN hpcc", r"(?m)^(?!CPU).*(PASSED|FAILED)|(Success=\d+)", HPCC, reads=("hpccoutf.txt",)),
@@ -67,6 +72,8 @@ ROWS = [
         f"{PYTHON} -m mpi4py.bench helloworld && {PYTHON} -m mpi4py.bench ringtest && {PYTHON} objects.py", r"(?m)^answer .*|I am process .*(?= on)|ring of .*?,",
         folder="mpi4py"),
     Row("petsc4py", "python3-petsc4py libpetsc-real-dev", "openmpi", 4, "Poisson's equation, by conjugate gradients", PYTHON + " poisson.py", ANSWER, folder="petsc4py"),
+    Row("petsc", "libpetsc-real-dev libpetsc3.18-dev-examples pkg-config", "openmpi", 4, "four of its tutorials: two linear systems, a flow, a vector by MPI-IO", PETSC_RUN,
+        r"(?m)^.*(?:norm|Norm|converged|velocity|iterations) .*|^[-+.\de]+$", PETSC),
     Row("mumps", "mumps-test", "openmpi", 3, "its four examples", "for k in s d; do $RUN /usr/lib/mumps/${k}simpletest </usr/lib/mumps/input_simpletest_real || exit 1; done; "
         "for k in c z; do $RUN /usr/lib/mumps/${k}simpletest </usr/lib/mumps/input_simpletest_cmplx || exit 1; done", r"Solution is[^\n]*|INFOG\(1\)= *\S+", tolerance=1e-5),
     Row("lammps", "lammps lammps-examples", "openmpi", 4, "its example `melt`", "$RUN lmp -in /usr/share/lammps/examples/melt/in.melt", r"(?m)^ +\d+ +\S+ +\S+ +0 +\S+ +\S+"),
