@@ -79,6 +79,7 @@ static bool find_library(void *library)
         "PMPI_Alltoall",
         "PMPI_Alltoallv",
         "PMPIX_Comm_world_version",
+        "PMPI_Barrier",
     };
     void *found[sizeof names / sizeof names[0]];
     bool is_complete = library != NULL;

@@ -126,6 +126,7 @@ extern struct pli_check_library {
     int (*alltoallv)(const void *out, const int *n, const int *at, MPI_Datatype type, void *in,
                      const int *m, const int *to, MPI_Datatype t, MPI_Comm comm);
     int (*world_version)(MPI_Comm comm, int *version);
+    int (*barrier)(MPI_Comm comm);
 } pli_check_lib;
 extern void *pli_check_next[PLI_CHECK_N_SYM], *pli_check_next_std[PLI_CHECK_N_SYM];
 

@@ -36,13 +36,20 @@ static struct {
 
 // In a world of several jobs others may not be looked at. A world that was resized or forked is not
 // looked at: its members have begun with different ones. All members of a world say the same.
-static bool is_whole_world(struct pli_observe_process *me)
+static bool is_whole_world(struct pli_observe_process *me, int *size_out)
 {
-    int size = 0, version = 0;
+    int version = 0;
     return pli_check_lib.get_process(me) &&
-           pli_check_lib.comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS && (int)me->size == size &&
-           size > 2 && pli_check_lib.world_version(MPI_COMM_WORLD, &version) == MPI_SUCCESS &&
-           version <= 0;
+           pli_check_lib.comm_size(MPI_COMM_WORLD, size_out) == MPI_SUCCESS &&
+           (int)me->size == *size_out &&
+           pli_check_lib.world_version(MPI_COMM_WORLD, &version) == MPI_SUCCESS && version <= 0;
+}
+
+// Circles of two are told by the receivers.
+static bool is_judged(struct pli_observe_process *me)
+{
+    int size = 0;
+    return is_whole_world(me, &size) && size > 2;
 }
 
 uint32_t pli_check_cycle_send(const void *site, uint32_t max)
@@ -91,7 +98,7 @@ static void tell(const struct edge *e)
 {
     struct pli_observe_process me;
     unsigned char other[PLI_OBSERVE_NOTE] = { 0 };
-    if (!is_whole_world(&me)) {
+    if (!is_judged(&me)) {
         return;
     }
     if (me.rank == 0) {
@@ -262,8 +269,9 @@ static void collect(int rank, int size)
 void pli_check_cycle_finalize(void)
 {
     struct pli_observe_process me;
+    int size = 0;
     state.is_over = true;
-    if (is_whole_world(&me)) {
+    if (is_judged(&me)) {
         unsigned char told[PLI_OBSERVE_NOTE];
         pli_check_lib.set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         collect((int)me.rank, (int)me.size);
@@ -272,6 +280,11 @@ void pli_check_cycle_finalize(void)
                                       told) != PLI_OBSERVE_NONE) {
             }
         }
+    }
+    if (is_whole_world(&me, &size) && size > 1) {
+        // Others may be fetching notes of this process, which must not end before.
+        pli_check_lib.set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        pli_check_lib.barrier(MPI_COMM_WORLD);
     }
     free(state.told);
     state.told = NULL;
