@@ -36,20 +36,13 @@ static struct {
 
 // In a world of several jobs others may not be looked at. A world that was resized or forked is not
 // looked at: its members have begun with different ones. All members of a world say the same.
-static bool is_whole_world(struct pli_observe_process *me, int *size_out)
+static bool is_whole_world(struct pli_observe_process *me)
 {
-    int version = 0;
+    int size = 0, version = 0;
     return pli_check_lib.get_process(me) &&
-           pli_check_lib.comm_size(MPI_COMM_WORLD, size_out) == MPI_SUCCESS &&
-           (int)me->size == *size_out &&
-           pli_check_lib.world_version(MPI_COMM_WORLD, &version) == MPI_SUCCESS && version <= 0;
-}
-
-// Circles of two are told by the receivers.
-static bool is_judged(struct pli_observe_process *me)
-{
-    int size = 0;
-    return is_whole_world(me, &size) && size > 2;
+           pli_check_lib.comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS && (int)me->size == size &&
+           size > 2 && pli_check_lib.world_version(MPI_COMM_WORLD, &version) == MPI_SUCCESS &&
+           version <= 0;
 }
 
 uint32_t pli_check_cycle_send(const void *site, uint32_t max)
@@ -98,7 +91,7 @@ static void tell(const struct edge *e)
 {
     struct pli_observe_process me;
     unsigned char other[PLI_OBSERVE_NOTE] = { 0 };
-    if (!is_judged(&me)) {
+    if (!is_whole_world(&me)) {
         return;
     }
     if (me.rank == 0) {
@@ -269,22 +262,17 @@ static void collect(int rank, int size)
 void pli_check_cycle_finalize(void)
 {
     struct pli_observe_process me;
-    int size = 0;
     state.is_over = true;
-    if (is_judged(&me)) {
+    if (is_whole_world(&me)) {
         unsigned char told[PLI_OBSERVE_NOTE];
         pli_check_lib.set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         collect((int)me.rank, (int)me.size);
         for (int half = 0; half < 2; half++) { // senders keep them until they are taken
-            while (pli_check_lib.take(MPI_COMM_WORLD, MPI_ANY_SOURCE, half, PLI_OBSERVE_CYCLE,
+            while (pli_check_lib.take(MPI_COMM_WORLD, MPI_ANY_SOURCE, half,
+                                      PLI_OBSERVE_CYCLE | PLI_OBSERVE_WHOLE,
                                       told) != PLI_OBSERVE_NONE) {
             }
         }
-    }
-    if (is_whole_world(&me, &size) && size > 1) {
-        // Others may be fetching notes of this process, which must not end before.
-        pli_check_lib.set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        pli_check_lib.barrier(MPI_COMM_WORLD);
     }
     free(state.told);
     state.told = NULL;
