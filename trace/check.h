@@ -99,8 +99,8 @@ extern struct pli_check_library {
     bool (*wait)(MPI_Comm comm, int source, int tag, void *note);
     bool (*is_here)(MPI_Comm comm, int source, int tag);
     int (*other)(MPI_Comm comm, int tag, int source);
-    bool (*left)(MPI_Comm comm, int *source, int *tag, void *note);
-    void (*drop)(MPI_Comm comm);
+    bool (*left)(MPI_Comm comm, bool may_fetch, int *source, int *tag, void *note);
+    void (*drop)(MPI_Comm comm, bool may_fetch);
     bool (*type)(MPI_Datatype type, struct pli_observe_type *out, struct pli_observe_run *runs,
                  int cap);
     const char *(*form)(uint8_t form);
@@ -215,7 +215,8 @@ void pli_check_p2p_probe(struct pli_check_call *call, int err);
 void pli_check_p2p_unsent(struct pli_check_call *call);
 void pli_check_p2p_received(MPI_Comm comm, struct pli_check_posted *p, const MPI_Status *status,
                             int err);
-void pli_check_p2p_comm_end(MPI_Comm comm);
+// may_fetch: other members wait until this one has taken their notes.
+void pli_check_p2p_comm_end(MPI_Comm comm, bool may_fetch);
 void pli_check_p2p_finalize(void);
 
 // Cycles of blocking sends (trace/check_cycle.c). The number of a send that begins, of at most
@@ -277,7 +278,7 @@ void pli_check_receive_deliver(struct pli_check_receive *r, const MPI_Status *st
 void pli_check_receive_destroy(struct pli_check_receive *r);
 
 void pli_check_coll_begin(struct pli_check_call *call);
-void pli_check_coll_drain(struct pli_check_comm *c, bool is_last);
+void pli_check_coll_drain(struct pli_check_comm *c, bool is_last, bool may_fetch);
 void pli_check_rma_begin(struct pli_check_call *call);
 void pli_check_rma(struct pli_check_call *call, int err);
 

@@ -138,14 +138,16 @@ static void compare(const struct pli_check_comm *c, const struct note *mine,
 }
 
 // Context: locked.
-void pli_check_coll_drain(struct pli_check_comm *c, bool is_last)
+void pli_check_coll_drain(struct pli_check_comm *c, bool is_last, bool may_fetch)
 {
+    enum pli_observe_about about =
+        may_fetch ? PLI_OBSERVE_COLL : PLI_OBSERVE_COLL | PLI_OBSERVE_WHOLE;
     struct pli_check_waiting **at = &c->waiting, *w;
     struct note theirs;
     int from = (c->rank + c->size - 1) % (c->size > 0 ? c->size : 1);
     while ((w = *at) != NULL) {
-        if (pli_check_lib.take(c->handle, from, (int)(w->number & 0x3fffffff), PLI_OBSERVE_COLL,
-                               &theirs) != PLI_OBSERVE_NONE) {
+        if (pli_check_lib.take(c->handle, from, (int)(w->number & 0x3fffffff), about, &theirs) !=
+            PLI_OBSERVE_NONE) {
             compare(c, &w->mine, &theirs, w->site, from);
         } else if (!is_last) {
             at = &w->next;
@@ -252,7 +254,7 @@ void pli_check_coll_begin(struct pli_check_call *call)
     }
     uint32_t number = c->n_coll++;
     struct note mine = describe(call, c);
-    pli_check_coll_drain(c, false);
+    pli_check_coll_drain(c, false, true);
     if (call->request != NULL) {
         struct pli_check_waiting *w = malloc(sizeof *w);
         if (w != NULL) {

@@ -268,7 +268,8 @@ void pli_check_cycle_finalize(void)
         pli_check_lib.set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         collect((int)me.rank, (int)me.size);
         for (int half = 0; half < 2; half++) { // senders keep them until they are taken
-            while (pli_check_lib.take(MPI_COMM_WORLD, MPI_ANY_SOURCE, half, PLI_OBSERVE_CYCLE,
+            while (pli_check_lib.take(MPI_COMM_WORLD, MPI_ANY_SOURCE, half,
+                                      PLI_OBSERVE_CYCLE | PLI_OBSERVE_WHOLE,
                                       told) != PLI_OBSERVE_NONE) {
             }
         }

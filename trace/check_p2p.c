@@ -71,7 +71,7 @@ void pli_check_comm_each(void (*fn)(struct pli_check_comm *c))
         if (is_same && fn != NULL) {
             fn(c);
         } else if (is_same) {
-            pli_check_coll_drain(c, true);
+            pli_check_coll_drain(c, true, false);
         }
     }
 }
@@ -495,12 +495,12 @@ void pli_check_p2p_probe(struct pli_check_call *call, int err)
 }
 
 // What was sent to this rank and never received, as far as it has come.
-static void left_over(struct pli_check_comm *c)
+static void left_over(struct pli_check_comm *c, bool may_fetch)
 {
     struct note note;
     int source, tag, flag;
     pli_check_lib.iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, c->handle, &flag, MPI_STATUS_IGNORE);
-    for (int i = 0; i < 1000 && pli_check_lib.left(c->handle, &source, &tag, &note); i++) {
+    for (int i = 0; i < 1000 && pli_check_lib.left(c->handle, may_fetch, &source, &tag, &note); i++) {
         if (!c->is_lost && c->first == NULL) {
             enum pli_check_fn sender = (enum pli_check_fn)note.function;
             pli_check_say("unreceived", NULL, note.place,
@@ -510,22 +510,27 @@ static void left_over(struct pli_check_comm *c)
         }
     }
     if (c->first == NULL) {
-        pli_check_lib.drop(c->handle);
+        pli_check_lib.drop(c->handle, may_fetch);
         forget_voids(c);
     }
 }
 
-void pli_check_p2p_finalize(void)
+static void left_at_end(struct pli_check_comm *c)
 {
-    pli_check_comm_each(left_over);
+    left_over(c, false);
 }
 
-void pli_check_p2p_comm_end(MPI_Comm comm)
+void pli_check_p2p_finalize(void)
+{
+    pli_check_comm_each(left_at_end);
+}
+
+void pli_check_p2p_comm_end(MPI_Comm comm, bool may_fetch)
 {
     struct pli_check_comm *c = pli_check_comm_of(comm);
     if (c != NULL) {
-        pli_check_coll_drain(c, true);
-        left_over(c);
+        pli_check_coll_drain(c, true, may_fetch);
+        left_over(c, may_fetch);
     }
     if (c != NULL && c->first == NULL && comms == c) { // found, so it is the first
         comms = c->next;

@@ -7,8 +7,10 @@
 #include "msg/endpoint.h"
 #include "msg/immediate.h"
 #include "msg/lane.h"
+#include "msg/msg_wire.h"
 #include "msg/p2p.h"
 #include "msg/request.h"
+#include "msg/unexpected.h"
 #include "obj/comm.h"
 #include "obj/comm_hint.h"
 #include "obj/datatype.h"
@@ -19,6 +21,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+// Whether a note can be received without its sender, which may have ended.
+static bool is_whole(const struct pli_match_item *i)
+{
+    const struct pli_unexpected *p = (const struct pli_unexpected *)i;
+    return p->kind == PLI_MSG_EAGER || p->conn == NULL;
+}
 
 static int note_tag(enum pli_observe_about about, int tag)
 {
@@ -76,12 +85,14 @@ bool pli_observe_note_send(MPI_Comm comm, int dest, int tag, enum pli_observe_ab
 }
 
 // Whether something with this context, source and tag has come.
-static bool is_here(struct pli_comm *c, uint64_t context, int source, int tag)
+static bool is_here(struct pli_comm *c, uint64_t context, int source, int tag, bool may_fetch)
 {
     struct pli_lane *lane = c->ep->lane;
     pli_lock_take(&lane->lock);
-    bool is = pli_match_has_unexpected(&c->ep->match) &&
-              pli_match_find(&c->ep->match, context, source, tag) != NULL;
+    const struct pli_match_item *i = pli_match_has_unexpected(&c->ep->match)
+                                         ? pli_match_find(&c->ep->match, context, source, tag)
+                                         : NULL;
+    bool is = i != NULL && (may_fetch || is_whole(i));
     pli_lock_drop(&lane->lock);
     return is;
 }
@@ -90,9 +101,11 @@ enum pli_observe_taken pli_observe_note_take(MPI_Comm comm, int source, int tag,
                                              enum pli_observe_about about, void *note)
 {
     struct pli_comm *c = pli_arg_comm(comm);
+    bool may_fetch = (about & PLI_OBSERVE_WHOLE) == 0;
+    about &= (enum pli_observe_about)~PLI_OBSERVE_WHOLE;
     enum pli_chan chan = channel(about);
     if (c == NULL || (source < 0 && source != MPI_ANY_SOURCE) || source >= c->n_peer ||
-        !is_here(c, c->context | (uint64_t)chan, source, note_tag(about, tag))) {
+        !is_here(c, c->context | (uint64_t)chan, source, note_tag(about, tag), may_fetch)) {
         return PLI_OBSERVE_NONE;
     }
     enum pli_err err = pli_p2p_recv_on(note, PLI_OBSERVE_NOTE, pli_datatype_basic(MPI_BYTE), source,
@@ -115,7 +128,8 @@ bool pli_observe_note_is_here(MPI_Comm comm, int source, int tag)
 {
     struct pli_comm *c = pli_arg_comm(comm);
     return c != NULL && source >= 0 && tag >= 0 &&
-           is_here(c, c->context | PLI_CHAN_PART, source, note_tag(PLI_OBSERVE_MESSAGE, tag));
+           is_here(c, c->context | PLI_CHAN_PART, source, note_tag(PLI_OBSERVE_MESSAGE, tag),
+                   true);
 }
 
 int pli_observe_note_other(MPI_Comm comm, int tag, int source)
@@ -136,7 +150,7 @@ int pli_observe_note_other(MPI_Comm comm, int tag, int source)
     return found;
 }
 
-bool pli_observe_note_left(MPI_Comm comm, int *source, int *tag, void *note)
+bool pli_observe_note_left(MPI_Comm comm, bool may_fetch, int *source, int *tag, void *note)
 {
     struct pli_comm *c = pli_arg_comm(comm);
     if (c == NULL) {
@@ -152,6 +166,7 @@ bool pli_observe_note_left(MPI_Comm comm, int *source, int *tag, void *note)
         *source = i->source;
         *tag = i->tag < 0 ? i->tag - INT_MIN : 0;
         is_found = i->context == context && i->tag < INT_MIN / 2 &&
+                   (may_fetch || is_whole(i)) &&
                    pli_match_find(m, c->context | PLI_CHAN_P2P, *source, *tag) != NULL;
     }
     pli_lock_drop(&c->ep->lane->lock);
@@ -160,14 +175,14 @@ bool pli_observe_note_left(MPI_Comm comm, int *source, int *tag, void *note)
 }
 
 // A note that has come; false: none.
-static bool find_any(struct pli_comm *c, int *source, int *tag)
+static bool find_any(struct pli_comm *c, bool may_fetch, int *source, int *tag)
 {
     uint64_t context = c->context | PLI_CHAN_PART;
     bool is_found = false;
     pli_lock_take(&c->ep->lane->lock);
     struct pli_match_item *i = c->ep->match.arrival.first;
     for (; i != NULL && !is_found; i = i->later) {
-        is_found = i->context == context && i->tag < 0;
+        is_found = i->context == context && i->tag < 0 && (may_fetch || is_whole(i));
         *source = i->source;
         *tag = i->tag;
     }
@@ -175,12 +190,12 @@ static bool find_any(struct pli_comm *c, int *source, int *tag)
     return is_found;
 }
 
-void pli_observe_note_drop(MPI_Comm comm)
+void pli_observe_note_drop(MPI_Comm comm, bool may_fetch)
 {
     struct pli_comm *c = pli_arg_comm(comm);
     unsigned char note[PLI_OBSERVE_NOTE];
     int source, tag;
-    while (c != NULL && find_any(c, &source, &tag) &&
+    while (c != NULL && find_any(c, may_fetch, &source, &tag) &&
            pli_p2p_recv_on(note, sizeof note, pli_datatype_basic(MPI_BYTE), source, tag, c,
                            PLI_CHAN_PART, MPI_STATUS_IGNORE) == PLI_OK) {
     }

@@ -15,6 +15,7 @@ enum pli_observe_about {
     PLI_OBSERVE_VOID,    // the same note again: its message was refused or cancelled
     PLI_OBSERVE_COLL,    // found by the number of the collective
     PLI_OBSERVE_CYCLE,   // of trace/check_cycle.c
+    PLI_OBSERVE_WHOLE = 8, // besides: not one that must be fetched from a sender, which may have ended
 };
 // Whether notes go to and come from a rank: it is of this job, and no other that IMPI joined to it.
 bool pli_observe_note_reaches(MPI_Comm comm, int rank);
@@ -39,10 +40,10 @@ bool pli_observe_note_is_here(MPI_Comm comm, int source, int tag);
 // none.
 int pli_observe_note_other(MPI_Comm comm, int tag, int source);
 // Takes a note whose message nobody has received, of any communicator of this endpoint; false: none
-// is left.
-bool pli_observe_note_left(MPI_Comm comm, int *source, int *tag, void *note);
+// is left. may_fetch: its sender waits until it is taken.
+bool pli_observe_note_left(MPI_Comm comm, bool may_fetch, int *source, int *tag, void *note);
 // Takes all that have come and that no message belongs to: who sent them keeps them until then.
-void pli_observe_note_drop(MPI_Comm comm);
+void pli_observe_note_drop(MPI_Comm comm, bool may_fetch);
 
 // The numbers that one element of a datatype is made of, in order.
 struct pli_observe_run {

@@ -236,6 +236,8 @@ static void some(int m)
         fill(w->got_at, -1);
         T_MPI(MPI_Win_free(&w->got));
         T_MPI(MPI_Win_free(&w->made));
+        T_MPI(MPI_Win_free(&w->attached));
+        T_MPI(MPI_Win_free(&w->shared));
         T_OK(w->got == MPI_WIN_NULL);
         T_EQ(n_wrong(w->got_at, -1), 0);
         T_MPI(MPI_Barrier(MPI_COMM_WORLD));

@@ -70,8 +70,9 @@ def main():
     check(r.rc == 0 and r.err == "", r)
     # Where every message waits for its receive, those of the checker must not.
     for hosts in ("1", "3"):
-        r = Run("--check", "-n", 3, PROBE, "fine", env={"PLIANT_EAGER_MAX": "0", "PLIANT_FAKE_HOSTS": hosts})
-        check(r.rc == 0 and r.err == "", r)
+        for n, program in ((3, "fine"), (2, "notes"), (3, "notes")):
+            r = Run("--check", "-n", n, PROBE, program, env={"PLIANT_EAGER_MAX": "0", "PLIANT_FAKE_HOSTS": hosts})
+            check(r.rc == 0 and r.err == "", r)
     r = Run("--check=timing", "-n", 1, PROBE, "fine")
     check(r.rc == 0 and r.err == "", r)
     # Each of the programs below, without its mistake.

@@ -459,6 +459,17 @@ static void collective_changed(void)
     n_done++;
 }
 
+// Notes of collectives wait for their receivers until the very end.
+static void notes(void)
+{
+    static MPI_Request request[256];
+    for (int i = 0; i < 256; i++) {
+        MPI_Iallreduce(numbers + i, others + i, 1, MPI_INT, MPI_SUM, world, &request[i]);
+    }
+    MPI_Waitall(256, request, MPI_STATUSES_IGNORE);
+    n_done++;
+}
+
 #if MPI_VERSION >= 4
 // A partition may be written until it is marked; twice, because the request is used again.
 static void parts_changed(void)
@@ -814,6 +825,7 @@ int main(int argc, char **argv)
         { "collective-changed", collective_changed },
         { "parts-changed", parts_changed },
         { "parts-leak", parts_leak },
+        { "notes", notes },
         { "race", race },
         { "own-race", own_race },
         { "lock-race", lock_race },
