@@ -149,6 +149,8 @@ struct pli_options {
     bool has_impi_rank;
     bool joins_world;          // by a token, which is in the environment
     int host_world;            // clients of the world that this job hosts; 0: it hosts none
+    bool is_open_world;        // jobs may join it while it runs: it is elastic
+    char *elastic_token;       // this job joins such a one; NULL: it does not
     int world_port;            // of its server; 0: any
     const char *world_address; // for the token; NULL: found out
     const char *token_file;    // the token is written there; NULL: printed

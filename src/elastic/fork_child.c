@@ -13,6 +13,7 @@
 #include "msg/bsend.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "msg/message_log.h"
 #include "ft/revoke_table.h"
 #include "msg/process.h"
 #include "msg/progress.h"
@@ -112,6 +113,11 @@ enum pli_err pli_fork_child_may(void)
     if (boot->gateway != NULL) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "is in a job of several MPIs; ranks of such jobs are not cloned");
+    }
+    if (pli_message_log_is_on) {
+        return pli_fail(PLI_ERR_UNSUPPORTED,
+                        "writes a log of its messages (mpiexec --log-messages), which a clone "
+                        "would write to as well; mpiexec --record can be used instead");
     }
     if (boot->row >= h->n_row && boot->version == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,

@@ -23,6 +23,7 @@ struct pli_file_window;
 struct pli_file_worker;
 struct pli_info;
 struct pli_request;
+struct pli_shm_mailbox;
 struct pli_win;
 
 // A split collective between its two calls.
@@ -49,11 +50,14 @@ struct pli_file_shared {
 
 // Memory in which members of one host collect what rank 0 writes; see file_ring.h.
 struct pli_file_ring {
-    char *at;        // NULL: it was not made yet,
-    bool is_missing; // or could not be
-    void *memory;    // at rank 0: what was taken
-    int where;       // that memory is
-    size_t *sizes;   // at rank 0: room for a number of each member
+    char *at;                             // NULL: it was not made yet,
+    bool is_missing;                      // or could not be
+    void *memory;                         // at rank 0: what was taken
+    int where;                            // that memory is
+    size_t *sizes;                        // at rank 0: room for a number of each member
+    bool has_help;                        // others copy for rank 0,
+    char *part;                           // by this memory,
+    const struct pli_shm_mailbox *writer; // from its own
 };
 
 // How an aggregator does its part.

@@ -17,7 +17,6 @@
 #include "io/file_uring.h"
 #include "msg/process.h"
 #include "obj/comm.h"
-#include "obj/datatype.h"
 #include "obj/errhandler.h"
 #include "obj/info.h"
 
