@@ -5,7 +5,6 @@
 #include "elastic/fork.h"
 
 #include "base/fault.h"
-#include "base/futex.h"
 #include "base/log.h"
 #include "boot/boot.h"
 #include "coll/board/board_life.h"
@@ -51,10 +50,7 @@ static enum pli_err check(int m, const struct pli_comm *world)
 // Let MPI_COMM_WORLD be the new version. Old and new ranks call this alike.
 static enum pli_err enter_new_world(uint32_t version, int n_old)
 {
-    _Atomic int *byte = &pli_boot.node.header->world; // of this host, which may learn of it later
-    for (int v = atomic_load(byte); v < (int)version; v = atomic_load(byte)) {
-        pli_futex_wait(byte, v, false, 0);
-    }
+    pli_fork_exchange_wait(version);
     pli_fault("fork_enter", pli_boot.index);
     enum pli_err err = pli_elastic_world_set(version);
     pli_resize_error_forked(version);

@@ -4,6 +4,7 @@
 #include "elastic/fork_exchange.h"
 
 #include "base/clock.h"
+#include "base/futex.h"
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
@@ -91,4 +92,12 @@ enum pli_err pli_fork_exchange_pid(uint32_t index, uint32_t *out)
         nanosleep(&(struct timespec){ .tv_nsec = *out == 0 ? POLL_NS : 0 }, NULL);
     }
     return PLI_OK;
+}
+
+void pli_fork_exchange_wait(uint32_t version)
+{
+    _Atomic int *word = &pli_boot.node.header->world;
+    for (int v = atomic_load(word); v < (int)version; v = atomic_load(word)) {
+        pli_futex_wait(word, v, false, 0);
+    }
 }

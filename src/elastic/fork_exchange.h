@@ -27,4 +27,7 @@ enum pli_err pli_fork_exchange_clones(struct pli_comm *world, const struct pli_a
 // the clone stays on this host. Waits until this host has been told.
 enum pli_err pli_fork_exchange_pid(uint32_t index, uint32_t *out);
 
+// Wait until this host, which may learn of it later than others, has this version of the world.
+void pli_fork_exchange_wait(uint32_t version);
+
 #endif

@@ -4,7 +4,6 @@
 // communicators have become.
 #include "rma/win_fork.h"
 
-#include "boot/boot.h"
 #include "coll/icoll.h"
 #include "comm/comm_make.h"
 #include "msg/progress.h"
@@ -12,7 +11,6 @@
 #include "msg/request.h"
 #include "obj/comm.h"
 #include "obj/group.h"
-#include "onesided/region_lock.h"
 #include "rma/rma_target.h"
 #include "rma/win.h"
 #include "rma/win_make.h"
@@ -21,7 +19,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static bool is_in_node_memory(const struct pli_win *w)
 {
@@ -248,17 +245,6 @@ static bool is_shared_by_processes(const struct pli_win *w)
     return is && w->flavor == MPI_WIN_FLAVOR_SHARED;
 }
 
-static bool are_all_here(const struct pli_win *w)
-{
-    uint32_t row;
-    bool are = true;
-    for (int i = 0; i < w->comm->size; i++) {
-        are = are && pli_boot_is_here(&pli_boot, pli_group_at(w->comm->group, i).proc, &row);
-    }
-    return are;
-}
-
-// where stays 0 if the clones cannot share memory: they are on several hosts, or have no room.
 static void offer_one(struct pli_win *w, void *arg)
 {
     struct exchanges *all = arg;
@@ -266,25 +252,19 @@ static void offer_one(struct pli_win *w, void *arg)
     if (all->err != PLI_OK || !is_shared_by_processes(w)) {
         return;
     }
-    if (w->comm->rank == 0 && are_all_here(w) &&
-        pli_win_memory_offer_copy(&w->memory, &mine.memory)) {
-        mine.where = (int32_t)w->memory.where;
-        memset(pli_win_memory_at(mine.where, mine.memory), 0,
-               (size_t)w->comm->size * pli_region_lock_bytes(w->comm->size)); // the guards
+    if (w->comm->rank == 0) {
+        mine.where = pli_win_make_offer(w, &mine.memory);
     }
     tell(all, w, mine);
 }
 
 static enum pli_err join_one(const struct exchange *x)
 {
-    struct pli_win *w = x->win;
     if (x->infos[0].where == PLI_MEMORY_NONE) {
-        lose(w);
+        lose(x->win);
         return PLI_OK;
     }
-    size_t guard = pli_region_lock_bytes(w->comm->size) * (size_t)w->comm->rank;
-    w->guard = (struct pli_guard *)(void *)((char *)w->memory.pages + guard);
-    return pli_win_memory_join(&w->memory, x->infos[0].where, x->infos[0].memory);
+    return pli_win_make_join(x->win, x->infos[0].where, x->infos[0].memory);
 }
 
 static void tell_one(struct pli_win *w, void *arg)

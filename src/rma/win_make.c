@@ -138,6 +138,34 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
     return err;
 }
 
+static bool is_on_this_host(const struct pli_comm *comm)
+{
+    bool is = true;
+    for (int i = 0; i < comm->size && is; i++) {
+        uint32_t row;
+        is = pli_boot_is_here(&pli_boot, pli_group_at(comm->group, i).proc, &row);
+    }
+    return is;
+}
+
+int pli_win_make_offer(struct pli_win *w, uint64_t *offset_out)
+{
+    int n = w->comm->size;
+    if (!is_on_this_host(w->comm) || !pli_win_memory_offer_copy(&w->memory, offset_out)) {
+        return PLI_MEMORY_NONE;
+    }
+    memset(pli_win_memory_at((int)w->memory.where, *offset_out), 0,
+           (size_t)n * pli_region_lock_bytes(n)); // the guards, which are in front
+    return (int)w->memory.where;
+}
+
+enum pli_err pli_win_make_join(struct pli_win *w, int where, uint64_t offset)
+{
+    size_t guard = pli_region_lock_bytes(w->comm->size) * (size_t)w->comm->rank;
+    w->guard = (struct pli_guard *)(void *)((char *)w->memory.pages + guard);
+    return pli_win_memory_join(&w->memory, where, offset);
+}
+
 static enum pli_err create(int flavor, void *base, MPI_Aint size, MPI_Aint unit,
                            struct pli_info *info, struct pli_comm *comm, struct pli_win **out)
 {

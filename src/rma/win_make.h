@@ -27,6 +27,12 @@ enum pli_err pli_win_make_guard(struct pli_win *w, const struct pli_comm *comm, 
 // How each member is reached, by what all have told.
 enum pli_err pli_win_make_connect(struct pli_win *w, const struct pli_win_member *infos);
 
+// In clones of all members of a shared window, each of which has a copy of its memory: rank 0 gives
+// its copy to the others, and returns in what memory it is; 0: they cannot share any, as they are
+// on several hosts or there is no room. All use it in place of their own.
+int pli_win_make_offer(struct pli_win *w, uint64_t *offset_out);
+enum pli_err pli_win_make_join(struct pli_win *w, int where, uint64_t offset);
+
 // As the API table calls them.
 enum pli_err pli_win_make_create(void *base, MPI_Aint size, MPI_Aint unit, struct pli_info *info,
                                  struct pli_comm *comm, struct pli_win **out);

@@ -86,6 +86,18 @@ static void *wait_in_call(void *arg)
     return arg;
 }
 
+// Ranks that see their notice and stay.
+static void stay(int rank)
+{
+    for (int flag = 0, said = 0;; nap(0.01)) {
+        MPIX_World_leaving(&flag);
+        if (flag && !said) {
+            said = printf("rank %d has its notice\n", rank);
+            fflush(stdout);
+        }
+    }
+}
+
 static int fork_on(const char *hosts)
 {
     MPI_Info info;
@@ -107,14 +119,8 @@ int main(int argc, char **argv)
     int rank, size, len;
     char text[MPI_MAX_ERROR_STRING];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (is(what, "stubborn")) { // ranks that see their notice and stay
-        for (int flag = 0, said = 0;; nap(0.01)) {
-            MPIX_World_leaving(&flag);
-            if (flag && !said) {
-                said = printf("rank %d has its notice\n", rank);
-                fflush(stdout);
-            }
-        }
+    if (is(what, "stubborn")) {
+        stay(rank);
     }
     printf("before, without an end of line;"); // must be printed once
     if (is(what, "threads") || is(what, "multiple")) {

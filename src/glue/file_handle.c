@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_File_close. The file of a rank that this one was forked from has no other members here.
-#include "glue/file_close.h"
+#include "glue/file_handle.h"
 
 #include "glue/check.h"
 #include "glue/raise.h"
 #include "io/file.h"
 #include "io/file_open.h"
 
-int pli_file_close(MPI_File *file)
+int pli_file_handle_close(MPI_File *file)
 {
     static const char fn[] = "MPI_File_close";
     if (file == NULL) {
