@@ -132,6 +132,15 @@ static _Noreturn void child_fail(struct start *s, const char *step)
     _exit(127);
 }
 
+static bool is_elf(const char *path)
+{
+    char head[4] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : -1;
+    close(fd);
+    return n == sizeof head && memcmp(head, "\177ELF", sizeof head) == 0;
+}
+
 static _Noreturn void child(struct start *s)
 {
     struct pli_launch_state *self = pli_launcher.launch;
@@ -171,6 +180,15 @@ static _Noreturn void child(struct start *s)
         child_fail(s, "cannot run gdb");
     }
     execve(app->path, app->argv, app->env);
+    if (errno == ENOENT && access(app->path, F_OK) == 0) {
+        errno = ENOENT;
+        child_fail(s, "the interpreter in its first line (#!), or the loader that it was linked "
+                      "for, is not there; does that line end in a carriage return?");
+    }
+    if (errno == ENOEXEC && is_elf(app->path)) {
+        errno = ENOEXEC;
+        child_fail(s, "it was built for another kind of machine, or is damaged");
+    }
     if (errno == ENOEXEC) {
         // A script without #! is one for the shell, as execvp has it.
         size_t n = 0;

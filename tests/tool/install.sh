@@ -78,7 +78,7 @@ fi
 
 # pkg-config quotes the blank with a backslash, so the shell must read its answer.
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
-for module in mpi pliant; do
+for module in mpi mpi-c mpi-cxx pliant; do
     eval cc -o with_pc pair.c "$(pkg-config --cflags --libs $module)"
     must_say "^$expected$" mpiexec -n 2 ./with_pc
 done

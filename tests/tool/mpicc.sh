@@ -21,6 +21,14 @@ must_say "usage: mpicc" mpicc --help
 must_say "^othercc " mpicc -cc=othercc -show a.c
 must_say "^othercc " env PLIANT_CC=othercc mpicc -show a.c
 must_say "^otherc\+\+ " env PLIANT_CXX=otherc++ mpicxx -show a.c
+# Variables and options of other MPIs' wrappers.
+must_say "^othercc " env OMPI_CC=othercc MPICH_CC=no mpicc -show a.c
+must_say "^othercc " env MPICH_CC=othercc OMPI_CXX=no mpicc -show a.c
+must_say "^othercc " env I_MPI_CC=othercc mpicc -show a.c
+must_say "^othercc " env PLIANT_CC=othercc OMPI_CC=no mpicc -show a.c
+must_say "^otherc\+\+ " env OMPI_CXX=otherc++ OMPI_CC=no mpicxx -show a.c
+must_say "-I$inc$" mpicc -compile_info
+must_say "-lmpi_abi$" mpicc -link_info
 
 must_fail 2 "nothing to compile" mpicc
 must_fail 2 "'?--showme:nonsense" mpicc --showme:nonsense

@@ -93,7 +93,11 @@ with tempfile.TemporaryDirectory() as here:
         f.write("#!/no/such/interpreter\n")
     os.chmod(os.path.join(here, "odd"), stat.S_IRWXU)
     r = Run("-n", 2, PROBE, "sleep", 60, ":", "-n", 2, "./odd", cwd=here)
-    check(r.rc == 1 and "cannot start rank 2" in r.words and r.seconds < 25, r)
+    check(r.rc == 1 and "cannot start rank 2" in r.words and "interpreter in its first line" in r.words and r.seconds < 25, r)
+    with open(os.path.join(here, "odd"), "wb") as f:
+        f.write(b"\177ELF for some other machine")
+    r = Run("-n", 2, "./odd", cwd=here)
+    check(r.rc == 1 and "built for another kind of machine" in r.words, r)
     # A build or an installation of which a part is missing.
     os.makedirs(os.path.join(here, "lib", "pliant"))
     os.mkdir(os.path.join(here, "bin"))

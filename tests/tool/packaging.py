@@ -66,7 +66,7 @@ def links(tmp, files):
         check("@" not in text.replace("$@", ""), f"{script} has a word that was not filled in")
         for path in re.findall(r" (/usr/(?:bin|lib|share)/\S*pliant\S*)", text):
             path = path.replace("$man", "/usr/share/man/man1").removesuffix(".gz")
-            check(os.path.lexists(tmp + path), f"{os.path.basename(script)} names {path}, which is not installed")
+            check(glob.glob(tmp + path), f"{os.path.basename(script)} names {path}, which is not installed")
     hello = subprocess.run([os.path.join(tmp, "usr/bin/mpicc.pliant"), "-show"], stdout=subprocess.PIPE, text=True, check=True).stdout
     check(f"{tmp}/{HOME}/include" in hello, f"mpicc.pliant does not find its folder: {hello}")
 

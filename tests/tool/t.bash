@@ -1,7 +1,7 @@
 # For tool tests: a scratch folder in the build that goes away, and checks that say what was wrong.
 set -eu
 PATH=$BUILD_DIR/bin:$PATH
-unset PLIANT_CC PLIANT_CXX
+unset PLIANT_CC PLIANT_CXX OMPI_CC MPICH_CC I_MPI_CC OMPI_CXX MPICH_CXX I_MPI_CXX OMPI_FC MPICH_FC I_MPI_FC
 scratch=$(mktemp -d "$BUILD_DIR/scratch.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
