@@ -6,7 +6,10 @@
 //     io FOLDER PLACE [part of a name...]     PLACE is what the lines call the folder
 #include "bench.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <time.h>
 
 enum {
@@ -32,6 +35,7 @@ struct job {
     unsigned char *buf, *check;
     unsigned char *common; // memory that ranks share
     MPI_Win win;           // which has it
+    unsigned char *map;    // the file
     size_t room;
     long size;  // of a record, or of a block
     int opened; // files in the last pass
@@ -48,6 +52,7 @@ struct line {
     bool is_alone;           // ranks do not wait for each other
     void (*close)(struct job *j);
     void (*prepare)(struct job *j); // before each pass; not timed
+    double (*timed)(struct job *j); // in place of pass: tells the seconds
 };
 
 static void check(int rc, const char *what)
@@ -115,6 +120,119 @@ static void gather_prepare(struct job *j)
     for (long at = 0; at < MIXED; at += PAGE) {
         memcpy(j->common + at * j->n + (long)j->me * PAGE, j->buf + at, PAGE);
     }
+}
+
+// What a file in a mapping costs, whatever the library: space made by rank 0 while others wait,
+// pages brought by every rank, which begin at different ones, and records copied by turns. The
+// mapping is there before.
+
+static void store_open(struct job *j)
+{
+    gather_open(j);
+    j->map = mmap(NULL, (size_t)MIXED * (size_t)j->n, PROT_READ | PROT_WRITE, MAP_SHARED, j->fd, 0);
+    if (j->map == MAP_FAILED) {
+        b_die("the file cannot be mapped");
+    }
+    madvise(j->map, (size_t)MIXED * (size_t)j->n, MADV_HUGEPAGE); // tmpfs mostly has none
+}
+
+static void store_close(struct job *j)
+{
+    munmap(j->map, (size_t)MIXED * (size_t)j->n);
+    gather_close(j);
+}
+
+static void store_prepare(struct job *j)
+{
+    *(_Atomic long *)j->common = 0;
+}
+
+static void bring(struct job *j, long from, long to)
+{
+    enum { POPULATE_WRITE = 23 };
+    if (from < to && madvise(j->map + from, (size_t)(to - from), POPULATE_WRITE) != 0) {
+        b_die("the pages of the file cannot be had");
+    }
+}
+
+static void store_records(struct job *j, long each)
+{
+    long total = each * j->n, begin = each * j->me / PAGE * PAGE;
+    _Atomic long *made = (_Atomic long *)j->common;
+    if (j->me == 0) {
+        if (posix_fallocate(j->fd, 0, total) != 0) {
+            b_die("there is no space");
+        }
+        *made = total;
+    }
+    while (*made != total) {
+        if (j->n > sysconf(_SC_NPROCESSORS_ONLN)) {
+            sched_yield();
+        }
+    }
+    bring(j, begin, total);
+    bring(j, 0, begin);
+    for (long i = 0; i < each / j->size; i++) {
+        memcpy(j->map + (i * j->n + j->me) * j->size, j->buf + i * j->size, (size_t)j->size);
+    }
+}
+
+static void floor_store(struct job *j)
+{
+    store_records(j, MIXED);
+}
+
+static void floor_log(struct job *j)
+{
+    store_records(j, (long)N_LINE * LINE_LEN);
+}
+
+// A system call for each record.
+static void floor_pieces(struct job *j)
+{
+    for (long i = 0; i < MIXED / j->size; i++) {
+        if (pwrite(j->fd, j->buf + i * j->size, (size_t)j->size, (i * j->n + j->me) * j->size) !=
+            j->size) {
+            b_die("the system does not write");
+        }
+    }
+}
+
+// The command of that name, by rank 0: a file of as many bytes as all ranks have in blocks.
+static double time_dd(struct job *j, const char *what)
+{
+    char command[1400], line[512] = "";
+    double s = 0;
+    if (j->me == 0) {
+        snprintf(command, sizeof command, "LC_ALL=C dd %s bs=1M count=%d 2>&1 | tail -1", what,
+                 N_BLOCK * j->n);
+        FILE *p = popen(command, "r");
+        char *comma =
+            p != NULL && fgets(line, sizeof line, p) != NULL ? strstr(line, "copied, ") : NULL;
+        s = comma != NULL ? atof(comma + 8) : 0;
+        if (p != NULL) {
+            pclose(p);
+        }
+    }
+    MPI_Bcast(&s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (s <= 0) {
+        b_die("dd did not tell how long it took");
+    }
+    return s;
+}
+
+static double dd_write(struct job *j)
+{
+    char what[700];
+    snprintf(what, sizeof what, "if=/dev/zero of=%s conv=notrunc", j->path);
+    return time_dd(j, what);
+}
+
+static double dd_read(struct job *j)
+{
+    char what[700];
+    snprintf(what, sizeof what, "if=%s of=/dev/null", j->path);
+    return time_dd(j, what);
 }
 
 static void floor_gather(struct job *j)
@@ -247,6 +365,29 @@ static void array_read(struct job *j)
           "MPI_File_read_at_all failed");
 }
 
+static void compute(void)
+{
+    volatile double x = 1;
+    for (int k = 0; k < 100000; k++) {
+        x = x * 1.0000001;
+    }
+}
+
+// The same work, and a rank's share of the bytes written by itself, as one run.
+static void floor_overlap(struct job *j)
+{
+    long each = array_bytes(j) / j->n;
+    for (int i = 0; i < 20; i++) {
+        compute();
+    }
+    for (long at = 0, part; at < each; at += part) {
+        part = each - at < MIB ? each - at : MIB;
+        if (pwrite(j->fd, j->buf + at, (size_t)part, j->me * each + at) != part) {
+            b_die("the system does not write");
+        }
+    }
+}
+
 // The 2-D array is written while the program computes, and looks after MPI now and then.
 static void overlap(struct job *j)
 {
@@ -255,10 +396,7 @@ static void overlap(struct job *j)
     check(MPI_File_iwrite_at_all(j->f, 0, j->buf, array_count(j), MPI_DOUBLE, &r),
           "MPI_File_iwrite_at_all failed");
     for (int i = 0; i < 20; i++) {
-        volatile double x = 1;
-        for (int k = 0; k < 100000; k++) {
-            x = x * 1.0000001;
-        }
+        compute();
         if (!is_done) {
             MPI_Test(&r, &is_done, MPI_STATUS_IGNORE);
         }
@@ -323,6 +461,16 @@ static void open_close(struct job *j)
 static const struct line lines[] = {
     { "floor_gather", WINDOW, gather_open, floor_gather, mixed_bytes, "GB/s", true, true, false,
       gather_close, gather_prepare },
+    { "floor_dd_write", MIB, NULL, NULL, block_bytes, "GB/s", true, true, true, NULL, NULL,
+      dd_write },
+    { "floor_dd_read", MIB, NULL, NULL, block_bytes, "GB/s", false, true, true, NULL, NULL,
+      dd_read },
+    { "floor_store", 512, store_open, floor_store, mixed_bytes, "GB/s", true, true, true,
+      store_close, store_prepare },
+    { "floor_store", LINE_LEN, store_open, floor_log, log_lines, "M/s", true, true, true,
+      store_close, store_prepare },
+    { "floor_pieces", 4096, NULL, floor_pieces, mixed_bytes, "GB/s", true, true, true },
+    { "floor_overlap", 2, NULL, floor_overlap, NULL, "ms", true, true, false },
     { "floor_write", MIB, NULL, floor_write, block_bytes, "GB/s", true, true, true },
     { "block_write", MIB, NULL, block_write, block_bytes, "GB/s", true, false, true },
     { "block_write_all", MIB, NULL, block_write_all, block_bytes, "GB/s", true, false, false },
@@ -408,7 +556,7 @@ static double measure(struct job *j, const struct line *l)
         if (l->prepare != NULL) {
             l->prepare(j);
         }
-        v[n] = time_pass(j, l);
+        v[n] = l->timed != NULL ? l->timed(j) : time_pass(j, l);
         sum += v[n++];
         more = n < 3 ? sum < 0.3 : sum < 0.06 && n < MOST_PASSES;
     }
@@ -431,7 +579,7 @@ static void one(struct job *j, const struct line *l)
     if (l->close != NULL) {
         l->close(j);
     }
-    if (!l->is_write) {
+    if (!l->is_write && l->timed == NULL) {
         long n = l->bytes(j) / j->n;
         if (memcmp(j->buf, j->check, (size_t)n) != 0) {
             b_die("what was read is not what was written");

@@ -10,10 +10,13 @@ import json
 import math
 import statistics
 
+from plan import io_floor
+
 PLACES = ("tmpfs", "disk")
 RANKS = (2, 4, 8)
 LINES = [
-    ("floor_gather", 262144, "one rank, a loop of `pwrite`, 256 KiB"),
+    ("floor_dd_write", 1 << 20, "`dd`, write"),
+    ("floor_dd_read", 1 << 20, "`dd`, read"),
     ("floor_write", 1 << 20, "a loop of `pwrite`, 1 MiB"),
     ("block_write", 1 << 20, "write 1 MiB blocks"),
     ("block_write_all", 1 << 20, "write 1 MiB blocks together"),
@@ -56,26 +59,40 @@ def ratio(entry):
     return by["pliant"], best, by["pliant"] / best if is_rate else best / by["pliant"]
 
 
+def floor_of(found, name, size, place, ranks):
+    """What the system alone gives for a line; None: nothing was measured."""
+    where = f"place={place} ranks={ranks}"
+    words = io_floor(name, size, where).split()
+    key = (words[0][3:], int(words[1].split("=")[1]), place, ranks) if words else None
+    entry = found.get(key)
+    return entry[1].get("pliant") if entry else None
+
+
 def number(v):
     return f"{v:.3g}" if v < 1000 else f"{v:,.0f}"
 
 
 def table(found, place):
-    yield f"| {place}: ours / the better of the others, and how many times as fast | " + " | ".join(
-        f"{n} ranks" for n in RANKS) + " |"
-    yield "|---" * (len(RANKS) + 1) + "|"
+    yield f"| {place}: ours / the better of the others, and how many times as fast; floor, and how much of it ours is | " + \
+        " | ".join(f"{n} ranks | floor" for n in RANKS) + " |"
+    yield "|---" * (2 * len(RANKS) + 1) + "|"
     for name, size, words in LINES:
-        cells = []
+        cells, floors = [], []
         for n in RANKS:
             entry = found.get((name, size, place, n))
             if entry is None or "pliant" not in entry[1]:
                 cells.append("")
+                floors.append("")
             elif name.startswith("floor"):
                 cells.append(number(entry[1]["pliant"]))
+                floors.append("")
             else:
                 ours, best, times = ratio(entry)
+                floor = floor_of(found, name, size, place, n) if name != "open" else None
                 cells.append(f"{number(ours)} / {number(best)}, {times:.2f}")
-        yield f"| {words} | " + " | ".join(cells) + " |"
+                floors.append("" if not floor else f"{number(floor)}, "
+                              f"{ours / floor if entry[0] in ('GB/s', 'M/s') else floor / ours:.2f}")
+        yield f"| {words} | " + " | ".join(f"{c} | {f}" for c, f in zip(cells, floors)) + " |"
 
 
 def plot(found):

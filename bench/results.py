@@ -62,6 +62,9 @@ class Results:
                                   for (b, c), w in self.failed.items()]}, out, indent=1)
 
 
+NEAR_FLOOR = 1.1  # a number this close to what the system alone gives cannot be much better
+
+
 class Verdict:
     """One aim against the results."""
 
@@ -87,6 +90,10 @@ class Verdict:
         if self.ours is not None and self.best:
             self.ratio = self.ours / self.best
         self.floor = results.best(tuple(aim.floor.split(" ", 1)), "pliant") if aim.floor else None
+        self.at_floor = False
+        if aim.or_floor and self.floor and self.ours:
+            usual = results.median(tuple(aim.floor.split(" ", 1)), "pliant")
+            self.at_floor = 1 / NEAR_FLOOR <= usual / self.ours <= NEAR_FLOOR  # else it does not bound this
         self.measured = self.ours is not None or bool(known)
 
     def passed(self):
@@ -97,6 +104,9 @@ class Verdict:
             return self.ours <= self.aim.limit
         if self.ratio is None:
             return None
+        return self.at_floor or self.reached()
+
+    def reached(self):
         return self.ratio <= self.aim.limit if self.aim.kind == "lower" else \
             self.ratio >= self.aim.limit
 
@@ -113,7 +123,8 @@ class Verdict:
         return f"{'<=' if self.aim.kind == 'lower' else '>='} {self.aim.limit:g} x"
 
     def verdict_text(self):
-        return {True: "pass", False: "FAIL", None: "-"}[self.passed()]
+        word = {True: "pass", False: "FAIL", None: "-"}[self.passed()]
+        return "floor" if word == "pass" and self.at_floor and not self.reached() else word
 
 
 def number(v):

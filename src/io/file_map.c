@@ -345,7 +345,8 @@ bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct 
 bool pli_file_map_open_made(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
-    return guard(out, pli_file_map_is_allowed(f) && map_made(f, lo, hi, out));
+    return guard(out, pli_file_map_is_allowed(f) &&
+                          (f->is_memory ? map_memory(f, lo, hi, out) : map_made(f, lo, hi, out)));
 }
 
 bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,

@@ -18,9 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Windows grow with the log, so that a short one does not pay for space that it does not need.
+// Windows grow with the file, so that a short log does not pay for space that it does not need.
 enum {
-    FIRST_WINDOW = 32 * 1024,
+    FIRST_WINDOW = 64 * 1024,
     LAST_WINDOW = 1 << 20,
     LONGEST = 64 * 1024, // more is written by a system call
 };
@@ -30,7 +30,7 @@ struct pli_file_window {
     pthread_mutex_t lock;
     struct pli_file_map map;
     MPI_Offset lo, hi; // lo == hi: none
-    MPI_Offset step;   // how long the next one is to be
+    MPI_Offset step;   // where there are large pages: how long the next one is to be
 };
 
 static void raise_to(_Atomic MPI_Offset *word, MPI_Offset least)
@@ -118,13 +118,28 @@ static void raise_made(struct pli_file_words *words, MPI_Offset lo, MPI_Offset h
     }
 }
 
+// As long as what is before it. Where there are large pages the next one is twice as long as the
+// last, also after the file was cut: small pages at its begin would be in the way of a large one.
+static MPI_Offset window_step(const struct pli_file *f, struct pli_file_window *w, MPI_Offset at)
+{
+    MPI_Offset step = FIRST_WINDOW;
+    if (f->has_large_pages) {
+        step = w->step > 0 ? w->step : step;
+        w->step = step < LAST_WINDOW ? 2 * step : step;
+        return step;
+    }
+    while (step < LAST_WINDOW && 2 * step <= at) {
+        step *= 2;
+    }
+    return step;
+}
+
 // Space is announced before it is made: whoever asks for the size meanwhile gets the right one.
 // Where the file is longer than what was announced somebody else has written there.
 static bool move_window(struct pli_file *f, struct pli_file_window *w, MPI_Offset at)
 {
     struct pli_file_words *words = words_of(f);
-    MPI_Offset step = w->step > 0 ? w->step : FIRST_WINDOW;
-    MPI_Offset lo = at / step * step, hi = lo + step;
+    MPI_Offset step = window_step(f, w, at), lo = at / step * step, hi = lo + step;
     struct rlimit most;
     struct stat s;
     forget_window(f, w);
@@ -146,7 +161,6 @@ static bool move_window(struct pli_file *f, struct pli_file_window *w, MPI_Offse
     raise_made(words, lo, hi);
     w->lo = lo;
     w->hi = hi;
-    w->step = step < LAST_WINDOW ? 2 * step : step;
     return true;
 }
 
