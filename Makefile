@@ -84,7 +84,7 @@ test: $(BUILD)/CMakeCache.txt
 	@tools/setup/need fortran || echo "tests of Fortran are skipped"
 	@tools/setup/need peers || echo "tests that need other MPIs or launchers are skipped"
 	@$(CONFIGURE) >/dev/null
-	@cmake --build $(BUILD) -j$(JOBS)
+	@cmake --build $(BUILD) -j$(JOBS) $(if $(filter threads,$(L)),--target tests_of_threads)
 	@cd $(BUILD) && ctest --output-on-failure --no-label-summary -j$(JOBS) $(if $(T),-R '$(T)') $(if $(L),-L '$(L)')
 
 # Tests of what jobs without shared memory refuse: clones.

@@ -33,6 +33,8 @@ def class_of(chapter, f):
         return "COLL"
     if chapter == "rma":
         return "RMA"
+    if re.match(r"File_i?(read|write)", f.base) and not re.search(r"_(begin|end)$", f.base):
+        return "IO"
     if chapter == "p2p":
         if "sendrecv" in low:
             return "BOTH"
@@ -42,6 +44,8 @@ def class_of(chapter, f):
             return "RECV"
         if "probe" in low:
             return "PROBE"
+        if low in ("psend_init", "precv_init"):
+            return "PARTS"
     if f.base in ("Init", "Init_thread", "Finalize"):
         return "LIFE"
     return "OTHER"
@@ -59,6 +63,20 @@ def functions(api):
                     f.base != "Init_thread":
                 continue
             yield chapter, f
+
+
+PREADY = {"Pready": ".part = partition, .n_part = 1", "Pready_list": ".parts = array_of_partitions, .n_part = length",
+          "Pready_range": ".part = partition_low, .n_part = partition_high - partition_low + 1"}
+
+
+def memory(chapter, f):
+    """What is known of the memory that stays with MPI; None: nothing is noted of it."""
+    if f.base in PREADY:
+        return PREADY[f.base] + ", .marked = request"
+    kind = class_of(chapter, f)
+    if kind == "PARTS":
+        return ".n_part = partitions"
+    return ".n = 0" if kind == "IO" or (kind == "COLL" and any(p.kind == "out:request" for p in f.params)) else None
 
 
 def facts(chapter, f, large):
@@ -81,11 +99,16 @@ def facts(chapter, f, large):
         elif p.ctype(large) == "MPI_Message *":
             out.append(f".message = {p.name}")
     names = {p.name for p in f.args(large)}
-    if kind in ("SEND", "RECV") and {"buf", "count", "datatype"} <= names:
-        side = "send" if kind == "SEND" else "recv"
+    if kind in ("SEND", "RECV", "IO") and {"buf", "count", "datatype"} <= names:
+        side = "send" if kind == "SEND" or "write" in f.base else "recv"
         out += [f".{side}buf = buf", f".{side}count = count", f".{side}type = datatype"]
         if "tag" in names:
             out.append(f".{side}tag = tag")
+    if kind == "PARTS":
+        side = "send" if f.base == "Psend_init" else "recv"
+        out += [f".{side}buf = buf", f".{side}count = count", f".{side}type = datatype"]
+    if memory(chapter, f) is not None:
+        out += [".memory = &memory"]
     if kind == "PROBE" and "tag" in names:
         out.append(".recvtag = tag")
     if kind == "BOTH" and "buf" in names:
@@ -122,6 +145,9 @@ def body(chapter, f, large, name, is_std):
              "    if (!is_seen) {", f"        return next({args});", "    }"]
     if status:
         lines += ["    MPI_Status mine;"]
+    kept = memory(chapter, f)
+    if kept:
+        lines += [f"    struct pli_check_memory memory = {{ {kept} }};"]
     lines += ["    struct pli_check_call call = {", f"        .function = PLI_CHECK_FN_{f.base}, .site = site,",
               *[f"        {fact}," for fact in facts(chapter, f, large)], "    };"]
     for p in f.args(large):

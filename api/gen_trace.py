@@ -19,7 +19,7 @@ BY_HAND = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany
 CHAPTERS = {"p2p", "coll", "comm", "rma", "io", "env", "dynamic", "elastic", "endpoint", "failure", "session", "topo",
             "mpix"}
 # Local calls that cost less than recording them would.
-LOCAL = re.compile(r"_(get|set)_(?!accumulate)|_(rank|size|compare|test_inter|name|amode|group|coords|shape|map|view|count|info)$(?<!create_group)(?<!from_group)|"
+LOCAL = re.compile(r"_(get|set)_(?!accumulate)|_(rank|size|compare|test_inter|name|amode|group|coords|shape|map|view|count|info)$(?<!create_group)(?<!from_group)(?<!with_info)|"
                    r"_(rank|size|group)_|Get_(?!acc)|Test_cancelled|toint|^Is_|Initialized|Finalized|Wtime|Wtick|Query_thread|Free_mem|Alloc_mem|"
                    r"^(Cart|Graph|Dist_graph|Topo|Dims)_(get|rank|coords|shift|map|test|neighbors|create_f)|Dims_create|"
                    r"^Buffer_|_buffer$|Status_|_keyval|_errhandler|remote|Parrived|version|_f2c|_c2f|sizeof|Psize|"

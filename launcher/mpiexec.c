@@ -6,6 +6,7 @@
 #include "launcher/ckpt/ckpt_lock.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/restart.h"
+#include "launcher/hosts/join_client.h"
 #include "launcher/job/job.h"
 #include "launcher/job/psets.h"
 #include "launcher/job/role.h"
@@ -34,6 +35,10 @@ int main(int argc, char **argv)
     }
     job->start_ns = pli_clock_ns();
     argv = pli_mpiexec_setup_read(job, argc, argv);
+    if (job->opt.elastic_token != NULL) {
+        pli_launcher.role = &pli_role_daemon;
+        return pli_join_client_run(job, argv);
+    }
     pli_mpiexec_setup_plan(job);
     if (job->opt.is_dry) {
         pli_run_show(job, true);

@@ -51,6 +51,7 @@
 #include "launcher/ranks/watchdog.h"
 #include "launcher/hosts/daemon_auth.h"
 #include "launcher/hosts/host_join.h"
+#include "launcher/hosts/join_call.h"
 #include "launcher/hosts/image_transfer.h"
 #include "launcher/hosts/impi_agents.h"
 #include "launcher/hosts/io_forward.h"
@@ -63,6 +64,7 @@
 #include "launcher/request_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t count_tasks(const struct pli_app *app)
 {
@@ -129,6 +131,7 @@ static struct {
     struct pli_watchdog_state watchdog;
     struct pli_daemon_auth_state daemon_auth;
     struct pli_host_join_state host_join;
+    struct pli_join_call_state join_call;
     struct pli_image_transfer_state image_transfer;
     struct pli_impi_agents_state impi_agents;
     struct pli_io_forward_state io_forward;
@@ -184,6 +187,7 @@ void pli_mpiexec_setup_launcher(void)
         .watchdog = &parts.watchdog,
         .daemon_auth = &parts.daemon_auth,
         .host_join = &parts.host_join,
+        .join_call = &parts.join_call,
         .image_transfer = &parts.image_transfer,
         .impi_agents = &parts.impi_agents,
         .io_forward = &parts.io_forward,
@@ -222,12 +226,28 @@ char **pli_mpiexec_setup_read(struct pli_job *job, int argc, char **argv)
     return argv;
 }
 
+// Jobs join from any machine, over any network: as those of other worlds that are joined by a token,
+// connections are encrypted.
+static void protect_messages(const struct pli_job *job)
+{
+    const char *tls = getenv("IMPI_TLS");
+    bool is_off = tls != NULL && strcmp(tls, "off") == 0;
+    for (uint32_t a = 0; a < job->n_app && !is_off; a++) {
+        if (pli_environment_get(&job->apps[a], "PLIANT_NET_PROTECT") == NULL) {
+            pli_environment_set(&job->apps[a], "PLIANT_NET_PROTECT", "encrypt");
+        }
+    }
+}
+
 void pli_mpiexec_setup_plan(struct pli_job *job)
 {
     bool is_image = pli_restart_is_image(job); // whose ranks go on in the record that they have
     is_image ? (void)0 : pli_record_dir_open(job);
     for (uint32_t a = 0; a < job->n_app; a++) {
         pli_environment_make(job, &job->apps[a]);
+    }
+    if (job->opt.is_open_world) {
+        protect_messages(job);
     }
     pli_upc_hosts_read(job);
     make_tasks(job);
@@ -236,6 +256,10 @@ void pli_mpiexec_setup_plan(struct pli_job *job)
     pli_on_failure_check(job);
     is_image ? pli_restart_spread(job) : pli_rank_map_tasks(job);
     pli_launcher.role = job->n_host > 0 ? &pli_role_head : &pli_role_solo;
+    if (job->opt.is_open_world && pli_launcher.role != &pli_role_head) {
+        pli_say_bad("--host-world with --elastic is not for a job whose hosts are pretended, or "
+                    "reached by srun");
+    }
     pli_gdb_ranks_plan(job);
     pli_launcher.role->plan(job);
 }

@@ -6,6 +6,8 @@
 #include "boot/agree_wire.h"
 #include "boot/launcher_wire.h"
 #include "impi/agent_native/native_agent.h"
+#include "launcher/base/launcher.h"
+#include "launcher/base/output_lines.h"
 #include "launcher/base/refuse.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/daemon_state.h"
@@ -19,6 +21,7 @@
 #include "launcher/job/rank_rows.h"
 #include "launcher/ranks/deadlock.h"
 #include "launcher/ranks/impi_agent.h"
+#include "launcher/ranks/launch.h"
 #include "launcher/ranks/spawn.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
@@ -61,7 +64,10 @@ static void clean_up(const struct pli_job *job, bool is_bad)
 
 static void open_output(struct pli_job *job, struct pli_proc_task *t, int out, int err)
 {
-    (void)job;
+    if (pli_launcher.daemon->client != NULL) {
+        pli_launch_print(job, t, out, err); // its user watches here
+        return;
+    }
     pli_io_forward_open(&t->out, out, t->number, STDOUT_FILENO);
     pli_io_forward_open(&t->err, err, t->number, STDERR_FILENO);
 }
@@ -73,6 +79,13 @@ static int open_input(struct pli_job *job, struct pli_proc_task *t, int null_fd)
 
 static void task_gone(struct pli_proc_task *t)
 {
+    if (pli_launcher.daemon->client != NULL) {
+        pli_output_lines_finish(&t->out);
+        pli_output_lines_finish(&t->err);
+        pli_daemon_send(PLI_DLINK_OUT, STDOUT_FILENO, t->number, NULL, 0);
+        pli_daemon_send(PLI_DLINK_OUT, STDERR_FILENO, t->number, NULL, 0);
+        return;
+    }
     pli_io_forward_finish(&t->out);
     pli_io_forward_finish(&t->err);
 }

@@ -19,6 +19,7 @@
 #include "launcher/hosts/head_run.h"
 #include "launcher/hosts/host_join.h"
 #include "launcher/hosts/impi_agents.h"
+#include "launcher/hosts/join_call.h"
 #include "launcher/hosts/spawn_head.h"
 #include "launcher/hosts/status_collect.h"
 #include "launcher/job/binding.h"
@@ -151,7 +152,9 @@ static bool show_ranks(enum pli_look what, void (*done)(void))
 
 static void answer_request(uint32_t host, uint32_t id, const struct pli_answer *answer)
 {
-    pli_head_send(host, PLI_DLINK_ANSWER, 0, id, answer, sizeof *answer);
+    if (!pli_join_call_answer(host, answer)) {
+        pli_head_send(host, PLI_DLINK_ANSWER, 0, id, answer, sizeof *answer);
+    }
 }
 
 // Processes that are started later.

@@ -256,6 +256,13 @@ void pli_check_begin(struct pli_check_call *call)
         pli_check_coll_begin(call);
     } else if (kind == PLI_CHECK_RMA) {
         pli_check_rma_begin(call);
+    } else if (kind == PLI_CHECK_IO) {
+        bool is_into = call->recvtype != NULL;
+        pli_check_request_watch(call, is_into ? call->recvbuf : call->sendbuf,
+                                is_into ? call->recvcount : call->sendcount,
+                                is_into ? call->recvtype : call->sendtype, is_into);
+    } else if (call->memory != NULL && call->memory->marked != NULL) {
+        pli_check_request_marked(call);
     } else if (call->comm_freed != NULL) {
         pli_check_lock();
         pli_check_p2p_comm_end(*call->comm_freed);
@@ -297,9 +304,21 @@ int pli_check_end(struct pli_check_call *call, int err)
         pli_check_rma(call, err);
     } else if (kind == PLI_CHECK_LIFE) {
         after_life(call, err);
-    } else if (kind == PLI_CHECK_COLL && call->request != NULL && err == MPI_SUCCESS) {
+    } else if ((kind == PLI_CHECK_COLL || kind == PLI_CHECK_IO) && call->request != NULL &&
+               err == MPI_SUCCESS) {
         pli_check_lock();
         pli_check_request_keep(call, false, false, false);
+        pli_check_unlock();
+    } else if (kind == PLI_CHECK_PARTS && err == MPI_SUCCESS) {
+        bool is_into = call->recvtype != NULL;
+        struct pli_check_memory *m = call->memory;
+        pli_check_lock();
+        bool has = pli_check_range(is_into ? call->recvbuf : call->sendbuf,
+                                   (is_into ? call->recvcount : call->sendcount) * m->n_part,
+                                   is_into ? call->recvtype : call->sendtype, &m->begin, &m->n);
+        m->n = has ? m->n : 0;
+        m->is_into = is_into;
+        pli_check_request_keep(call, false, false, true);
         pli_check_unlock();
     } else if (call->function == PLI_CHECK_FN_Session_init) {
         state.level = MPI_THREAD_MULTIPLE;

@@ -34,8 +34,20 @@ enum pli_check_class {
     PLI_CHECK_PROBE,
     PLI_CHECK_COLL,
     PLI_CHECK_RMA,
+    PLI_CHECK_IO,
+    PLI_CHECK_PARTS,
     PLI_CHECK_LIFE,
     PLI_CHECK_OTHER
+};
+
+// The program's memory that MPI has until a request is complete, where messages have no part in it.
+struct pli_check_memory {
+    const char *begin;
+    size_t n;
+    bool is_into;       // MPI writes there
+    MPI_Request marked; // MPI_Pready: these partitions of it, in a list or from the first on
+    int part, n_part;   // of MPI_Psend_init all
+    const int *parts;
 };
 
 // One call: what its arguments mean. A buffer without a datatype is not looked at.
@@ -69,6 +81,7 @@ struct pli_check_call {
     struct pli_check_posted *posted;
     struct pli_check_receive *receive; // NULL: into the program's buffer
     uint64_t sum;
+    struct pli_check_memory *memory; // of files, nonblocking collectives and partitions
     bool has_sent; // the note of a send
     unsigned char sent[PLI_OBSERVE_NOTE];
 };
@@ -230,14 +243,20 @@ struct pli_check_request {
     const char *begin;
     size_t n;
     uint64_t sum;
+    uint64_t *part_sums; // of a partitioned send: of partitions that were marked, 0: not yet
+    int n_part;
     struct pli_check_posted *posted;
     struct pli_check_receive *receive;
     struct pli_check_call call; // persistent: what is begun each time
 };
 void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_recv,
                             bool is_persistent);
+// Of a file or a collective: what it has of the program's memory.
+void pli_check_request_watch(struct pli_check_call *call, const void *buf, MPI_Count count,
+                             MPI_Datatype type, bool is_into);
 void pli_check_request_overlap(const struct pli_check_call *call, const char *begin, size_t n,
                                bool is_recv);
+void pli_check_request_marked(const struct pli_check_call *call); // MPI_Pready and its kin
 // kind: "freed" by free, "unmapped" by munmap.
 void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *kind);
 void pli_check_request_finalize(void);

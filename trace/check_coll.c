@@ -213,6 +213,24 @@ static void check_alias(const struct pli_check_call *call)
     }
 }
 
+// The memory that a nonblocking collective has: what it sends, or else receives into.
+static void watch(struct pli_check_call *call, const struct pli_check_comm *c)
+{
+    static const enum pli_check_fn for_each[] = { PLI_CHECK_FN_Ialltoall, PLI_CHECK_FN_Iscatter,
+                                                  PLI_CHECK_FN_Ireduce_scatter_block };
+    bool is_root = call->root == c->rank;
+    if (call->function == PLI_CHECK_FN_Ibcast) {
+        pli_check_request_watch(call, call->recvbuf, call->recvcount, call->recvtype, !is_root);
+    } else if (call->sendbuf != NULL && call->sendbuf != MPI_IN_PLACE &&
+               (call->function != PLI_CHECK_FN_Iscatter || is_root)) {
+        MPI_Count each = AMONG(call->function, for_each) ? c->size : 1;
+        bool has_own = call->sendtype != NULL;
+        pli_check_request_watch(call, call->sendbuf,
+                                (has_own ? call->sendcount : call->recvcount) * each,
+                                has_own ? call->sendtype : call->recvtype, false);
+    }
+}
+
 void pli_check_coll_begin(struct pli_check_call *call)
 {
     pli_check_lock();
@@ -220,6 +238,9 @@ void pli_check_coll_begin(struct pli_check_call *call)
     if (c == NULL || c->is_inter || c->size < 1) {
         pli_check_unlock();
         return;
+    }
+    if (call->request != NULL) {
+        watch(call, c);
     }
     bool is_significant = !has_root(call->function) || call->root == c->rank;
     if (is_significant) {

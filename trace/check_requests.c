@@ -73,6 +73,8 @@ static void forget(struct pli_check_request *r)
     deactivate(r);
     pli_check_receive_destroy(r->receive);
     r->receive = NULL;
+    free(r->part_sums);
+    r->part_sums = NULL;
     r->is_replaced = r->is_forgotten = true; // no handle leads to it
     if (r->n_call == 0) {
         free(r);
@@ -98,6 +100,21 @@ void pli_check_request_overlap(const struct pli_check_call *call, const char *be
             return;
         }
     }
+}
+
+void pli_check_request_watch(struct pli_check_call *call, const void *buf, MPI_Count count,
+                             MPI_Datatype type, bool is_into)
+{
+    struct pli_check_memory *m = call->memory;
+    pli_check_lock();
+    if (pli_check_range(buf, count, type, &m->begin, &m->n)) {
+        m->is_into = is_into;
+        call->sum = is_into || call->request == NULL ? 0 : pli_check_sum(m->begin, m->n);
+        pli_check_request_overlap(call, m->begin, m->n, is_into);
+    } else {
+        m->n = 0;
+    }
+    pli_check_unlock();
 }
 
 void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *kind)
@@ -164,6 +181,16 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
         bool has = pli_check_range(buf, is_send ? call->sendcount : call->recvcount,
                                    is_send ? call->sendtype : call->recvtype, &r->begin, &r->n);
         r->n = has ? r->n : 0;
+    } else if (call->memory != NULL && call->memory->n > 0) {
+        const struct pli_check_memory *m = call->memory;
+        r->begin = m->begin;
+        r->n = m->n;
+        r->n_part = m->n_part;
+        r->is_recv = m->is_into;
+        r->is_send = !m->is_into;
+        if (r->is_send && r->n_part > 0) {
+            r->part_sums = calloc((size_t)r->n_part, sizeof *r->part_sums);
+        }
     }
     r->next = buckets[hash(r->handle)];
     buckets[hash(r->handle)] = r;
@@ -180,9 +207,41 @@ bool pli_check_is_mapped(const char *p, size_t n)
     return n < 65536 || msync((void *)from, (uintptr_t)p + n - from, MS_ASYNC) == 0;
 }
 
-static void check_unchanged(const struct pli_check_request *r, const void *site)
+static uint64_t sum_of_part(const struct pli_check_request *r, int i)
 {
-    bool is_kept = r->is_send && !r->is_recv && r->n > 0 && r->sum != 0;
+    size_t each = r->n / (size_t)r->n_part;
+    return pli_check_sum(r->begin + (size_t)i * each, each);
+}
+
+void pli_check_request_marked(const struct pli_check_call *call)
+{
+    const struct pli_check_memory *m = call->memory;
+    pli_check_lock();
+    struct pli_check_request *r = find(m->marked);
+    for (int k = 0; r != NULL && r->part_sums != NULL && r->n > 0 && k < m->n_part; k++) {
+        int i = m->parts != NULL ? m->parts[k] : m->part + k;
+        if (r->is_active && i >= 0 && i < r->n_part) {
+            r->part_sums[i] = sum_of_part(r, i);
+        }
+    }
+    pli_check_unlock();
+}
+
+// Whether partitions are what they were when they were marked; a next round begins.
+static bool has_same_parts(struct pli_check_request *r)
+{
+    bool is_same = true;
+    for (int i = 0; r->part_sums != NULL && i < r->n_part; i++) {
+        is_same &= r->part_sums[i] == 0 || r->part_sums[i] == sum_of_part(r, i);
+        r->part_sums[i] = 0;
+    }
+    return is_same;
+}
+
+static void check_unchanged(struct pli_check_request *r, const void *site)
+{
+    bool is_kept =
+        r->is_send && !r->is_recv && r->n > 0 && (r->sum != 0 || r->part_sums != NULL);
     if (!is_kept) {
         return;
     }
@@ -190,7 +249,8 @@ static void check_unchanged(const struct pli_check_request *r, const void *site)
         pli_check_say("unmapped", r->site, 0,
                       "the buffer of %s at %s was given back to the system before %s completed it",
                       pli_check_name(r->function), pli_line_of(r->site), pli_line_of(site));
-    } else if (pli_check_sum(r->begin, r->n) != r->sum) {
+    } else if (r->part_sums != NULL ? !has_same_parts(r)
+                                    : pli_check_sum(r->begin, r->n) != r->sum) {
         pli_check_say("changed", r->site, pli_line_place(site),
                       "the buffer of %s at %s was changed before the request was completed at %s; "
                       "wait first, then write",

@@ -15,6 +15,7 @@
 enum { PATH = 4096, WHY = PATH + 256, SENTENCE = 1024 };
 
 struct pli_record_calls pli_record_mpi, pli_record_next;
+__typeof__(&PMPIX_Fork_with_info) pli_record_fork_with_info;
 
 #define NAME(name) "MPI_" #name,
 static const char *const names[] = { PLI_RECORD_CALLS(NAME) };
@@ -44,7 +45,7 @@ static void end_thread(void *arg)
 {
     struct pli_record_stream *s = arg;
     pthread_mutex_lock(&state.mutex);
-    s->is_taken = false;
+    s->is_taken = s->is_taken && !pthread_equal(s->thread, pthread_self());
     pthread_mutex_unlock(&state.mutex);
 }
 
@@ -75,6 +76,8 @@ static void prepare(void)
     }
     memcpy(&pli_record_mpi, found, sizeof found);
     memcpy(&pli_record_next, next, sizeof next);
+    void *fork_with_info = dlsym(library != NULL ? library : RTLD_NEXT, "PMPIX_Fork_with_info");
+    memcpy(&pli_record_fork_with_info, &fork_with_info, sizeof fork_with_info);
     memcpy(&state.get_process, &process, sizeof process);
     memcpy(&state.get_comm, &comm, sizeof comm);
     state.is_on = process != NULL && comm != NULL && dir != NULL && strlen(dir) < PATH - 64;
@@ -205,15 +208,10 @@ static void path_of(uint32_t ep, char *to)
     }
 }
 
-static struct pli_record_stream *open_stream(uint32_t ep)
+static void open_file(struct pli_record_stream *s)
 {
     char path[PATH], why[WHY];
-    struct pli_record_stream *s = calloc(1, sizeof *s);
-    if (s == NULL) {
-        pli_record_no_memory();
-    }
-    path_of(ep, path);
-    s->ep = ep;
+    path_of(s->ep, path);
     bool is_ok = state.is_replay ? pli_record_file_load(&s->file, path, why, sizeof why)
                                  : pli_record_file_create(&s->writer, path, why, sizeof why);
     if (!is_ok) {
@@ -226,6 +224,16 @@ static struct pli_record_stream *open_stream(uint32_t ep)
         }
         pli_record_file_begin(&s->reader, &s->file);
     }
+}
+
+static struct pli_record_stream *open_stream(uint32_t ep)
+{
+    struct pli_record_stream *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        pli_record_no_memory();
+    }
+    s->ep = ep;
+    open_file(s);
     s->next = state.streams;
     state.streams = s;
     return s;
@@ -252,22 +260,29 @@ static void set_owner(uint32_t ep, struct pli_record_stream *s)
     state.owners[state.n_owner++].stream = s;
 }
 
+static _Noreturn void refuse_thread(const char *name, const void *site)
+{
+    fail("%s at %s is called by a second thread: the order between threads is not recorded. One "
+         "thread of a rank, or of each endpoint, may receive, wait and test",
+         name, pli_line_of(site));
+}
+
 // The stream of this thread, by the endpoint that it uses.
 static void bind_thread(const char *name, const void *site, uint32_t ep)
 {
     pthread_mutex_lock(&state.mutex);
     struct pli_record_stream *s = owner_of(ep);
-    if (s != NULL && s != mine && (s->is_taken || mine != NULL)) {
-        fail(
-            "%s at %s is called by a second thread: the order between threads is not recorded. One "
-            "thread of a rank, or of each endpoint, may receive, wait and test",
-            name, pli_line_of(site));
+    // The thread that called MPI_Init alone may leave the first endpoint to another.
+    bool is_free = s == NULL || !s->is_taken || !s->is_used || pthread_equal(s->thread, pthread_self());
+    if (!is_free || (s != NULL && s != mine && mine != NULL)) {
+        refuse_thread(name, site);
     }
     if (s == NULL) {
         s = mine != NULL ? mine : open_stream(ep);
         set_owner(ep, s);
     }
     s->is_taken = true;
+    s->thread = pthread_self();
     mine = s;
     pthread_setspecific(state.key, s);
     pthread_mutex_unlock(&state.mutex);
@@ -306,11 +321,12 @@ bool pli_record_enter(struct pli_record_call *call, const char *name, void *site
         mine->last_comm = comm;
     }
     if (mine == NULL) {
-        fail(
-            "%s at %s is called by a second thread: the order between threads is not recorded. One "
-            "thread of a rank, or of each endpoint, may receive, wait and test",
-            name, pli_line_of(site));
+        refuse_thread(name, site);
     }
+    if (!pthread_equal(mine->thread, pthread_self())) { // another thread has it, or had it
+        bind_thread(name, site, mine->ep);
+    }
+    mine->is_used = true;
     call->stream = mine;
     if (mine->n_freed > 0 && !state.is_replay) {
         pli_record_look_freed(call);
@@ -404,6 +420,31 @@ int pli_record_flag(const struct pli_record_call *call, enum pli_record_kind kin
     uint64_t number = flag != 0;
     pli_record_put(call, kind, 1, &number);
     return flag;
+}
+
+// A clone has what its parent had; its outcomes from here on are in files of its own.
+void pli_record_forked(void)
+{
+    uint32_t before = state.me.index;
+    if (!state.is_begun || state.is_ended || !state.get_process(&state.me) ||
+        state.me.index == before) {
+        return;
+    }
+    pthread_mutex_lock(&state.mutex);
+    for (struct pli_record_stream *s = state.streams; s != NULL; s = s->next) {
+        if (state.is_replay) {
+            pli_record_file_end(&s->reader);
+            free(s->file.bytes);
+            pli_record_outcomes_fini(&s->outcomes);
+        } else {
+            pli_record_file_leave(&s->writer);
+        }
+        s->is_over = s->is_ahead = false;
+        s->last_tag = 0;
+        s->n_post = s->n_posted = s->n_freed = 0; // a rank with requests is not cloned
+        open_file(s);
+    }
+    pthread_mutex_unlock(&state.mutex);
 }
 
 void pli_record_finalize(const char *name, void *site, bool is_last)

@@ -10,6 +10,7 @@
 #include "trace/record_outcome.h"
 
 #include <mpi.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +59,7 @@
     X(Session_finalize)                                                                            \
     X(Finalize)                                                                                    \
     X(Abort)                                                                                       \
+    X(Fork)                                                                                        \
     X(Comm_dup)                                                                                    \
     X(Test_cancelled)                                                                              \
     X(Init_endpoints)
@@ -68,6 +70,7 @@ struct pli_record_calls {
 };
 // What each call leads to: MPI itself, and for programs of other ABIs their own library first.
 extern struct pli_record_calls pli_record_mpi, pli_record_next;
+extern __typeof__(&PMPIX_Fork_with_info) pli_record_fork_with_info;
 
 // A nonblocking receive with a wildcard, or a persistent one.
 struct pli_record_request {
@@ -97,7 +100,9 @@ enum { PLI_RECORD_N_BUCKET = 256 };
 struct pli_record_stream {
     struct pli_record_stream *next;
     uint32_t ep;
-    bool is_taken; // a thread has it
+    bool is_taken; // a thread has it: this one
+    pthread_t thread;
+    bool is_used; // it has called more than MPI_Init
     bool is_over;  // replay: the record has ended, and the program goes on as it likes
     struct pli_record_writer writer;
     struct pli_record_file file;
@@ -126,6 +131,8 @@ bool pli_record_is_replay(void);
 bool pli_record_is_forced(const struct pli_record_call *call); // replay, and the record goes on
 void pli_record_initialized(const char *name, void *site);
 void pli_record_finalize(const char *name, void *site, bool is_last);
+// After MPI_Fork, in all ranks.
+void pli_record_forked(void);
 
 // Recording.
 void pli_record_put(const struct pli_record_call *call, enum pli_record_kind kind, size_t n,

@@ -286,6 +286,18 @@ static int cancel(const struct pli_record_call *call, MPI_Request *q)
             pli_record_finalize("MPI_Finalize", __builtin_return_address(0), true);                \
         }                                                                                          \
         return next->Finalize();                                                                   \
+    }                                                                                              \
+    DEFINE(prefix, Fork, (int m))                                                                  \
+    {                                                                                              \
+        ENTER(Fork, NULL)                                                                          \
+        return forked(is_seen, next->Fork(m));                                                     \
+    }                                                                                              \
+    int prefix##MPIX_Fork_with_info(int m, MPI_Info info);                                         \
+    int prefix##MPIX_Fork_with_info(int m, MPI_Info info)                                          \
+    {                                                                                              \
+        ENTER(Fork, NULL)                                                                          \
+        (void)next;                                                                                \
+        return forked(is_seen, pli_record_fork_with_info(m, info));                                \
     }
 
 static int begun(int err, bool is_seen, const char *name, void *site)
@@ -299,6 +311,14 @@ static int begun(int err, bool is_seen, const char *name, void *site)
     return err;
 }
 
+static int forked(bool is_seen, int n_or_error)
+{
+    if (is_seen && n_or_error == 0) {
+        pli_record_forked();
+    }
+    return n_or_error;
+}
+
 #define ALL(prefix)                                                                                \
     SIZED(prefix, , int)                                                                           \
     SIZED(prefix, _c, MPI_Count)                                                                   \
@@ -308,6 +328,7 @@ static int begun(int err, bool is_seen, const char *name, void *site)
 
 #define is_std false
 ALL()
+int MPIX_Fork(int m) __attribute__((alias("MPI_Fork")));
 #undef is_std
 #define is_std true
 ALL(pli_std_)

@@ -187,6 +187,11 @@ void pli_record_file_close(struct pli_record_writer *w)
 {
     int done = ftruncate(w->fd, (off_t)(HEAD + w->at));
     (void)done; // it is only longer than it must be
+    pli_record_file_leave(w);
+}
+
+void pli_record_file_leave(struct pli_record_writer *w)
+{
     munmap(w->head, HEAD);
     if (w->window != NULL) {
         munmap(w->window, WINDOW);

@@ -55,6 +55,8 @@ bool pli_record_file_create(struct pli_record_writer *w, const char *path, char 
 bool pli_record_file_write(struct pli_record_writer *w, unsigned kind, const uint64_t *numbers,
                            size_t n, char *why, size_t cap);
 void pli_record_file_close(struct pli_record_writer *w); // the rest of the file goes
+// In a clone: the file belongs to the process that it was cloned from.
+void pli_record_file_leave(struct pli_record_writer *w);
 
 struct pli_record_file {
     unsigned char *bytes;

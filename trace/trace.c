@@ -49,7 +49,9 @@ static struct {
     int (*type_size)(MPI_Datatype type, MPI_Count *size);
     pthread_once_t once;
     pthread_key_t key;
-} state = { .fd = -1, .once = PTHREAD_ONCE_INIT };
+    pthread_mutex_t lock;             // of the list
+    struct pli_trace_thread *threads; // that have slots
+} state = { .fd = -1, .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 // PLIANT_BOOT is gone from the environment after MPI_Init, so it is read when the program starts.
 __attribute__((constructor)) static void read_environment(void)
@@ -136,6 +138,13 @@ static void resolve(void)
 
 static void end_thread(void *arg)
 {
+    pthread_mutex_lock(&state.lock);
+    struct pli_trace_thread **at = &state.threads;
+    while (*at != NULL && *at != arg) {
+        at = &(*at)->next;
+    }
+    *at = *at != NULL ? (*at)->next : NULL;
+    pthread_mutex_unlock(&state.lock);
     free(arg);
 }
 
@@ -156,37 +165,81 @@ static void identify(struct pli_trace_slot *s)
     }
 }
 
-static struct pli_trace_thread *open_slot(void)
+// Map the next slot, at this address if there is one.
+static struct pli_trace_slot *map_slot(struct pli_trace_slot *at)
 {
     struct pli_trace_header *h = state.header;
     uint32_t i = atomic_fetch_add(&h->n_used, 1);
-    struct pli_trace_thread *t = i < h->n_slot && is_open() ? calloc(1, sizeof *t) : NULL;
     void *p = MAP_FAILED;
-    if (t != NULL) {
-        p = mmap(NULL, h->slot_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, state.fd,
+    if (i < h->n_slot && is_open()) {
+        p = mmap(at, h->slot_bytes, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | (at != NULL ? MAP_FIXED : 0), state.fd,
                  (off_t)(h->slots_at + i * h->slot_bytes));
     }
-    if (p == MAP_FAILED) {
+    return p != MAP_FAILED ? p : NULL;
+}
+
+static void begin_slot(struct pli_trace_slot *s, uint32_t tid, uint64_t begin)
+{
+    s->pid = (uint32_t)getpid();
+    s->tid = tid;
+    s->index = s->ep = PLI_TRACE_NOBODY;
+    for (int k = 0; k < PLI_TRACE_N_PEER; k++) {
+        s->peers[k].index = PLI_TRACE_NOBODY;
+    }
+    identify(s);
+    s->begin = begin;
+    atomic_store(&s->is_used, 1);
+}
+
+static struct pli_trace_thread *open_slot(void)
+{
+    struct pli_trace_thread *t = calloc(1, sizeof *t);
+    struct pli_trace_slot *s = t != NULL ? map_slot(NULL) : NULL;
+    if (s == NULL) {
         free(t);
         return NULL;
     }
-    t->slot = p;
-    t->sampled = t->slot->sampled;
-    t->slot->pid = (uint32_t)getpid();
-    t->slot->tid = (uint32_t)syscall(SYS_gettid);
-    t->slot->index = t->slot->ep = PLI_TRACE_NOBODY;
-    for (int k = 0; k < PLI_TRACE_N_PEER; k++) {
-        t->slot->peers[k].index = PLI_TRACE_NOBODY;
-    }
-    identify(t->slot);
-    t->slot->begin = pli_trace_ticks();
-    if (h->n_event > 0) {
-        t->ring = (struct pli_trace_event *)(t->slot + 1);
-        t->mask = h->n_event - 1;
+    t->slot = s;
+    t->sampled = s->sampled;
+    begin_slot(s, (uint32_t)syscall(SYS_gettid), pli_trace_ticks());
+    if (state.header->n_event > 0) {
+        t->ring = (struct pli_trace_event *)(s + 1);
+        t->mask = state.header->n_event - 1;
     }
     pthread_setspecific(state.key, t);
-    atomic_store(&t->slot->is_used, 1);
+    pthread_mutex_lock(&state.lock);
+    t->next = state.threads;
+    state.threads = t;
+    pthread_mutex_unlock(&state.lock);
     return t;
+}
+
+// What a clone of MPI_Fork has mapped are the slots of its parent. Each of its threads, of which
+// only the caller is in MPI, gets one of its own in that place. Phases that are open begin anew.
+static void leave_parent(struct pli_trace_thread *self, uint64_t begin)
+{
+    pthread_mutex_lock(&state.lock);
+    for (struct pli_trace_thread *t = state.threads; t != NULL; t = t->next) {
+        uint32_t n_phase = t->slot->n_phase;
+        uint32_t tid = t == self ? (uint32_t)syscall(SYS_gettid) : t->slot->tid;
+        struct pli_trace_phase phases[PLI_TRACE_N_PHASE];
+        memcpy(phases, t->slot->phases, sizeof phases);
+        if (map_slot(t->slot) == NULL) { // what it does is not recorded
+            mmap(t->slot, state.header->slot_bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        }
+        for (uint32_t i = 0; i < n_phase && i < PLI_TRACE_N_PHASE; i++) {
+            memcpy(t->slot->phases[i].name, phases[i].name, sizeof phases[i].name);
+        }
+        t->slot->n_phase = n_phase;
+        for (uint32_t i = 0; i < t->n_phase && i < PLI_TRACE_DEPTH; i++) {
+            t->phases[i].begin = begin;
+            t->phases[i].ticks_mpi = 0;
+        }
+        begin_slot(t->slot, tid, begin);
+    }
+    pthread_mutex_unlock(&state.lock);
 }
 
 struct pli_trace_thread *pli_trace_attach(void *site, bool is_std)
@@ -300,7 +353,10 @@ static struct pli_trace_comm *find_comm(struct pli_trace_thread *self, MPI_Comm 
     }
     uint32_t n = c->handle == handle && c->it.context == it.context ? c->n_coll : 0;
     *c = (struct pli_trace_comm){ handle, now, n, it };
-    if (self->slot->ep == PLI_TRACE_NOBODY || (self->slot->ep == 0 && it.my_ep != 0)) {
+    // Who calls MPI_Comm_create_endpoints has handles of several, and is the first of them.
+    bool is_main = self->slot->tid == self->slot->pid;
+    if (self->slot->ep == PLI_TRACE_NOBODY ||
+        (self->slot->ep == 0 && it.my_ep != 0 && !is_main)) {
         self->slot->ep = it.my_ep;
     }
     return c;
@@ -534,6 +590,13 @@ void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct p
                    int err)
 {
     uint64_t end = pli_trace_ticks();
+    if (a->is_change && (a->function == PLI_TRACE_FN_Fork ||
+                         a->function == PLI_TRACE_FN_MPIX_Fork_with_info)) {
+        err = err >= 0 ? MPI_SUCCESS : -err; // it returns a number of ranks
+        if (self->slot->pid != (uint32_t)getpid()) {
+            leave_parent(self, begin);
+        }
+    }
     begin = pli_trace_since(self, begin, end);
     enum pli_trace_class kind = (enum pli_trace_class)pli_trace_classes[a->function];
     struct pli_trace_site *site = pli_trace_count(self, a->function, a->site, begin, end);

@@ -87,6 +87,7 @@ struct pli_trace_thread {
     uint32_t random;
     struct pli_trace_event *ring; // NULL: no timeline
     uint64_t mask;
+    struct pli_trace_thread *next; // of the process
     uint32_t n_serial, n_sampled;
     uint32_t n_phase; // that have begun
     struct {

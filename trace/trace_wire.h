@@ -10,7 +10,7 @@
 #define PLI_TRACE_MAGIC 0x65636172742d6c70u
 
 enum {
-    PLI_TRACE_VERSION = 3,
+    PLI_TRACE_VERSION = 4,
     PLI_TRACE_N_SLOT = 4096, // threads of one host
     PLI_TRACE_N_SITE = 1024, // call sites of a thread
     PLI_TRACE_N_PEER = 1024,

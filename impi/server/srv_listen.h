@@ -9,7 +9,7 @@
 struct pli_srv_conf;
 struct sockaddr;
 
-enum { PLI_SRV_ADDRESS = 256 }; // room for "[address]:port", or a token
+enum { PLI_SRV_ADDRESS = 512 }; // room for "[address]:port", or a token
 
 // Listen as `conf` says, non-blocking. Logs what fails. `text_out` is what clients are to be given.
 enum pli_impi_err pli_srv_listen_open(const struct pli_srv_conf *conf, int *fd_out,

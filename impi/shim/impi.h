@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-#if !defined(OPEN_MPI) && !defined(IMPI_CLIENT_SIZE) // Open MPI's mpi.h has numbers of its own
+#if !defined(OPEN_MPI) && !defined(IMPI_CLIENT_SIZE) // Open MPI and Pliant MPI have numbers of their own
 #define IMPI_CLIENT_SIZE 0x494d5001
 #define IMPI_CLIENT_COLOR 0x494d5002
 #define IMPI_HOST_SIZE 0x494d5003

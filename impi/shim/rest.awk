@@ -104,6 +104,7 @@ function reach(base, side)
 
 END {
     gsub(/[ \t]+/, " ", text)
+    gsub(/ typedef int /, " typedef_int ", text) # the type of a function is none
     rest = text
     while (match(rest, /[^A-Za-z0-9_]int MPIX?_[A-Za-z0-9_]+ ?\(/)) {
         name = substr(rest, RSTART + 5, RLENGTH - 6)

@@ -20,6 +20,17 @@ foreach(mpi ${PLI_IMPI_OTHERS})
         message(STATUS "no mpicc.${mpi}: libimpi for it is not built")
     endif()
 endforeach()
+# One for every library with the standard ABI, whose header is ours.
+if(TARGET mpi_abi)
+    set(lib ${PLI_IMPI_SHIM_DIR}/libimpi_abi.so)
+    add_custom_command(OUTPUT ${lib}
+        COMMAND ${CMAKE_COMMAND} -E env "CFLAGS=-I${CMAKE_BINARY_DIR}/gen/include $<$<BOOL:${PLI_IMPI_WERROR}>:-Werror>"
+            CC=${CMAKE_C_COMPILER} ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh ${CMAKE_C_COMPILER} ${lib}
+        DEPENDS ${shim_dep} ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh ${CMAKE_BINARY_DIR}/gen/stamp VERBATIM)
+    add_custom_target(libimpi_abi ALL DEPENDS ${lib})
+    add_dependencies(libimpi_abi gen)
+    install(PROGRAMS ${lib} DESTINATION lib)
+endif()
 install(FILES shim/impi.h DESTINATION include)
 install(FILES ../src/onesided/region_wire.h DESTINATION share/pliant/src/onesided)
 install(FILES ../src/rma/win_wire.h DESTINATION share/pliant/src/rma)

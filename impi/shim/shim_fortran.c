@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include "shim/shim.h"
 
-#ifdef OPEN_MPI
+#if defined(OPEN_MPI) || defined(MPI_ABI_VERSION)
 enum { TAG_UB = MPI_TAG_UB };
 #else
 enum { TAG_UB = MPI_TAG_UB + 1 }; // MPICH's keys of Fortran

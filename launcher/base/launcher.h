@@ -20,6 +20,7 @@ struct pli_daemon_auth_state;
 struct pli_deadlock_state;
 struct pli_environment_state;
 struct pli_host_join_state;
+struct pli_join_call_state;
 struct pli_image_transfer_state;
 struct pli_impi_agent_state;
 struct pli_impi_agents_state;
@@ -106,6 +107,7 @@ struct pli_launcher {
     // hosts/
     struct pli_daemon_auth_state *daemon_auth;
     struct pli_host_join_state *host_join;
+    struct pli_join_call_state *join_call;
     struct pli_image_transfer_state *image_transfer;
     struct pli_impi_agents_state *impi_agents;
     struct pli_io_forward_state *io_forward;

@@ -33,6 +33,8 @@ bool pli_ckpt_open_daemon(struct pli_job *job)
 }
 
 // No checkpoints are made, but ranks may have to stand still.
+enum { KEEP = 2 }; // checkpoints, unless --checkpoint-keep says how many
+
 static bool open_moves(struct pli_job *job)
 {
     pli_launcher.ckpt->job = pli_launcher.ckpt->plan.job = job;
@@ -41,12 +43,22 @@ static bool open_moves(struct pli_job *job)
     return pli_launcher.ckpt->role->open(job);
 }
 
+// 0, or errno.
+static int make_dir(const char *name, char full[PATH_MAX])
+{
+    struct stat st;
+    if ((mkdir(name, 0700) != 0 && errno != EEXIST) || realpath(name, full) == NULL ||
+        stat(full, &st) != 0) {
+        return errno;
+    }
+    return !S_ISDIR(st.st_mode) ? ENOTDIR : access(full, R_OK | W_OK | X_OK) != 0 ? errno : 0;
+}
+
 static bool open_dir(struct pli_job *job)
 {
     struct pli_ckpt_plan *plan = &pli_launcher.ckpt->plan;
-    if ((mkdir(job->opt.ckpt_dir, 0700) != 0 && errno != EEXIST) ||
-        realpath(job->opt.ckpt_dir, plan->dir) == NULL ||
-        access(plan->dir, R_OK | W_OK | X_OK) != 0) {
+    errno = make_dir(job->opt.ckpt_dir, plan->dir);
+    if (errno != 0) {
         pli_say("--checkpoint-dir %s cannot be used: %s", job->opt.ckpt_dir, strerror(errno));
         return false;
     }
@@ -77,7 +89,7 @@ bool pli_ckpt_open(struct pli_job *job, const struct pli_ckpt_role *role)
     pli_launcher.ckpt->job = job;
     pli_launcher.ckpt->plan.job = job;
     pli_launcher.ckpt->plan.words = job->words;
-    pli_launcher.ckpt->plan.keep = job->opt.ckpt_keep;
+    pli_launcher.ckpt->plan.keep = job->opt.ckpt_keep > 0 ? job->opt.ckpt_keep : KEEP;
     pli_launcher.ckpt->plan.owner = getpid();
     if (job->opt.is_state) {
         pli_ckpt_registered_open(&pli_launcher.ckpt->plan);

@@ -135,6 +135,9 @@ void pli_restart_check(const struct pli_job *job)
         if (o->ckpt_interval > 0) {
             pli_say_bad("--checkpoint-interval needs --checkpoint-dir DIR too");
         }
+        if (o->ckpt_keep > 0) {
+            pli_say_bad("--checkpoint-keep needs --checkpoint-dir DIR too");
+        }
         if (o->on_failure == PLI_FAIL_RESTART) {
             pli_say_bad("--on-failure=restart needs --checkpoint-dir DIR too");
         }

@@ -27,6 +27,7 @@
 #include "launcher/ranks/launch.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/ranks/on_failure.h"
+#include "launcher/hosts/join_client.h"
 #include "launcher/hosts/join_replay.h"
 #include "tools/lib/job_status.h"
 #include "launcher/job/binding.h"
@@ -73,6 +74,7 @@ static void leave_early(int status)
     }
     pli_daemon_send(PLI_DLINK_FAILED, 0, (uint32_t)status, NULL, 0);
     pli_dlink_drain(&daemon->up, DRAIN_MS);
+    pli_join_client_drain();
 }
 
 // Tell whether all ranks of this host seem to wait, if that is news; answer mpiexec's question when
@@ -285,6 +287,7 @@ static void hear_mine(const struct pli_dframe *f)
     case PLI_DLINK_QUIT:
         daemon->is_leaving = true;
         daemon->is_bad_end = f->flag != 0;
+        pli_join_client_over(NULL);
         break;
     default:
         pli_trace_collect_asked(f) ? (void)0 : pli_launcher.ckpt_hooks->hear_clone(job, f);
@@ -315,8 +318,8 @@ static void lost_up(struct pli_dlink *l, const char *why)
 {
     struct pli_daemon *daemon = pli_launcher.daemon;
     (void)l;
-    (void)why;
     daemon->is_leaving = daemon->is_bad_end = true;
+    pli_join_client_over(why);
     pli_supervisor_kill();
 }
 
@@ -408,7 +411,9 @@ void pli_daemon_run_prepare(struct pli_job *job)
                     "choose another with --wdir",
                     name, job->wdir, strerror(errno));
     }
-    pli_say_where(name);
+    if (daemon->client == NULL) {
+        pli_say_where(name);
+    }
     pli_launcher.ckpt_hooks->check_dir(job, daemon->spec.job_id);
     pli_launcher.ckpt_hooks->read_restart(job);
     for (uint32_t a = 0; a < job->n_app; a++) {
@@ -462,6 +467,7 @@ static void run(void)
         pli_spawn_sweep(job);
         bool is_busy = daemon->is_running && !daemon->is_leaving && pli_supervisor_step(job);
         pli_loop_once(!is_busy);
+        pli_join_client_step();
         tell_rest();
         if (daemon->is_leaving && until == 0) {
             until = pli_clock_ns() + (uint64_t)KILL_MS * PLI_MS;
@@ -491,7 +497,7 @@ static void leave(void)
 }
 
 // Settings that the user gave to mpiexec are for its daemons too.
-static void take_settings(void)
+void pli_daemon_run_settings(void)
 {
     struct pli_job *job = pli_launcher.job;
     const struct pli_app *app = &job->apps[0];
@@ -515,14 +521,69 @@ static bool wait_for_ranks(void)
     return !daemon->is_leaving;
 }
 
-int pli_daemon_run_main(struct pli_job *job, char **argv)
+static bool make_ready(struct pli_job *job, char **argv)
 {
     struct pli_daemon *daemon = pli_launcher.daemon;
-    char name[256] = "", why[1024] = "", *theirs = NULL;
+    return (job->from != NULL
+                ? pli_host_table_take_node(job, daemon->spec.secret)
+                : pli_host_table_make_node(job, daemon->spec.secret, daemon->spec.job_id)) &&
+           pli_trace_memory_open(job) && pli_launcher.ckpt_hooks->open_daemon(job) &&
+           pli_impi_agent_start(job, argv);
+}
+
+int pli_daemon_run_serve(struct pli_job *job, char **argv)
+{
+    struct pli_daemon *daemon = pli_launcher.daemon;
+    char why[1024] = "";
     struct pli_daemon_handshake_keys keys;
     daemon->program = argv;
     daemon->look_timer.fire = look;
     job->is_daemon = true;
+    job->fault_number = job->here + 1;
+    if (!start_below()) {
+        return 1;
+    }
+    if (job->opt.is_joining) {
+        pli_fault("daemon_join_call", job->here);
+    }
+    int fd = pli_daemon_auth_call(&daemon->spec.place, daemon->spec.secret,
+                                  daemon->spec.join_id != 0 ? daemon->spec.join_id : job->here,
+                                  &keys, why, sizeof why);
+    if (fd < 0) {
+        fprintf(stderr, "%s\n", why);
+        pli_ssh_end();
+        return PLI_SSH_NO_CALL;
+    }
+    daemon->up = (struct pli_dlink){ .hear = hear_up, .lost = lost_up };
+    pli_dlink_open(&daemon->up, fd, &keys);
+    if (daemon->client == NULL) {
+        pli_say_through(say_up);
+    }
+    pli_say_at_exit(leave_early);
+    pli_launcher.role->plan(job);
+    if (job->opt.takes_moved && !wait_for_ranks()) {
+        leave();
+        return 0;
+    }
+    if (!make_ready(job, argv)) {
+        leave_early(1);
+        return 1;
+    }
+    pli_on_failure_begin(job);
+    if (job->opt.is_joining) {
+        pli_fault("daemon_join_hello", job->here);
+    }
+    say_hello();
+    pli_supervisor_begin(job, daemon->signals);
+    run();
+    leave();
+    return 0;
+}
+
+int pli_daemon_run_main(struct pli_job *job, char **argv)
+{
+    struct pli_daemon *daemon = pli_launcher.daemon;
+    char name[256] = "", *theirs = NULL;
     job->start_ns = pli_clock_ns();
     daemon->signals = pli_launch_init();
     const char *slurm_name = getenv("SLURMD_NODENAME");
@@ -540,46 +601,9 @@ int pli_daemon_run_main(struct pli_job *job, char **argv)
     default:
         break;
     }
-    job->fault_number = job->here + 1;
-    take_settings();
-    if (daemon->signals < 0 || !pli_loop_init() || !start_below()) {
+    pli_daemon_run_settings();
+    if (daemon->signals < 0 || !pli_loop_init()) {
         return 1;
     }
-    if (job->opt.is_joining) {
-        pli_fault("daemon_join_call", job->here);
-    }
-    int fd = pli_daemon_auth_call(&daemon->spec.place, daemon->spec.secret,
-                                  daemon->spec.join_id != 0 ? daemon->spec.join_id : job->here,
-                                  &keys, why, sizeof why);
-    if (fd < 0) {
-        fprintf(stderr, "%s\n", why);
-        pli_ssh_end();
-        return PLI_SSH_NO_CALL;
-    }
-    daemon->up = (struct pli_dlink){ .hear = hear_up, .lost = lost_up };
-    pli_dlink_open(&daemon->up, fd, &keys);
-    pli_say_through(say_up);
-    pli_say_at_exit(leave_early);
-    pli_launcher.role->plan(job);
-    if (job->opt.takes_moved && !wait_for_ranks()) {
-        leave();
-        return 0;
-    }
-    if (!(job->from != NULL
-              ? pli_host_table_take_node(job, daemon->spec.secret)
-              : pli_host_table_make_node(job, daemon->spec.secret, daemon->spec.job_id)) ||
-        !pli_trace_memory_open(job) || !pli_launcher.ckpt_hooks->open_daemon(job) ||
-        !pli_impi_agent_start(job, argv)) {
-        leave_early(1);
-        return 1;
-    }
-    pli_on_failure_begin(job);
-    if (job->opt.is_joining) {
-        pli_fault("daemon_join_hello", job->here);
-    }
-    say_hello();
-    pli_supervisor_begin(job, daemon->signals);
-    run();
-    leave();
-    return 0;
+    return pli_daemon_run_serve(job, argv);
 }

@@ -13,6 +13,13 @@ struct pli_job;
 // exit status.
 int pli_daemon_run_main(struct pli_job *job, char **argv);
 
+// The same once the specification of the job is read into pli_launcher.daemon, and the loop is
+// there.
+int pli_daemon_run_serve(struct pli_job *job, char **argv);
+
+// Take the settings that the user gave to mpiexec over, which are for its daemons too.
+void pli_daemon_run_settings(void);
+
 // What the user has asked for must be possible here; else this ends with a message for mpiexec.
 void pli_daemon_run_prepare(struct pli_job *job);
 // Listen for daemons that this one starts, and for images of ranks. False with a message.

@@ -6,6 +6,8 @@
 #include "launcher/hosts/daemon_spec.h"
 #include "launcher/hosts/dlink.h"
 
+struct pli_join_client;
+
 // pli_launcher.daemon, in the role of that name.
 struct pli_daemon {
     struct pli_daemon_spec spec;
@@ -17,10 +19,11 @@ struct pli_daemon {
     uint32_t *last_state; // of each row, as told
     struct pli_timer look_timer;
     bool has_begun, is_running, is_leaving, is_bad_end, has_told_rest;
-    bool is_stuck;   // as told
-    uint32_t round;  // mpiexec's question that is to be answered, 0: none
-    unsigned n_look; // at the ranks
-    uint32_t n_set;  // process sets looked at
+    bool is_stuck;                  // as told
+    uint32_t round;                 // mpiexec's question that is to be answered, 0: none
+    unsigned n_look;                // at the ranks
+    uint32_t n_set;                 // process sets looked at
+    struct pli_join_client *client; // this daemon was started as a job that joins; NULL: it was not
 };
 
 #endif

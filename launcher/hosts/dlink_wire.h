@@ -74,7 +74,10 @@ enum pli_dlink_kind {
     PLI_DLINK_ALTERED,
     // From mpiexec down again.
     PLI_DLINK_GET_CLOCK, // the head's clock is this: answer at once
-    PLI_DLINK_GET_TRACE  // the job is over: send what was recorded
+    PLI_DLINK_GET_TRACE, // the job is over: send what was recorded
+    // A job that wants to join an elastic world, on a link of its own: see join_call.h.
+    PLI_DLINK_JOIN, // to mpiexec: version, name of the host, `a` ranks
+    PLI_DLINK_SPEC  // from mpiexec: be host `a`, as this specification says
 };
 
 enum pli_coming { PLI_COMING_SPAWNED, PLI_COMING_RANKS, PLI_COMING_CLONES };

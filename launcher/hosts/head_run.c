@@ -8,6 +8,7 @@
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/hosts/impi_agents.h"
 #include "launcher/hosts/host_join.h"
+#include "launcher/hosts/join_call.h"
 #include "launcher/ranks/rank_request.h"
 #include "base/clock.h"
 #include "base/conf.h"
@@ -440,7 +441,7 @@ static void came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *
     struct pli_job *job = pli_launcher.job;
     struct pli_head *head = pli_launcher.head;
     if (pli_launcher.ckpt_hooks->daemon_came(fd, host, keys) ||
-        pli_host_join_came(fd, host, keys)) {
+        pli_join_call_came(fd, host, keys) || pli_host_join_came(fd, host, keys)) {
         return;
     }
     bool is_ours =
@@ -529,7 +530,8 @@ bool pli_head_run_begin(struct pli_job *job)
                               ? (uint32_t)pli_conf.launch_fan
                               : job->n_host;
     pli_daemon_spec_make(&head->spec, job);
-    if (!pli_daemon_auth_open(head->spec.secret, came, &head->place)) {
+    if (!pli_daemon_auth_open(head->spec.secret, came, &head->place) ||
+        (job->opt.is_open_world && !pli_join_call_open(job))) {
         return false;
     }
     pli_ssh_begin(job, &head->spec, PLI_DAEMON_TREE_TOP, &head->place, cannot_reach);
@@ -618,6 +620,7 @@ void pli_head_run_finish(const struct pli_job *job, bool is_bad)
     pli_recording_finish(job);
     pli_launcher.ckpt_hooks->end_moves();
     pli_host_join_end();
+    pli_join_call_end();
     pli_daemon_auth_close();
     pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_QUIT, is_bad, 0, NULL, 0);
     uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;

@@ -15,6 +15,7 @@
 #include "launcher/job/job.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/hosts/spawn_head.h"
+#include "launcher/hosts/join_call.h"
 #include "launcher/hosts/join_replay.h"
 #include "launcher/hosts/ssh.h"
 #include "launcher/base/refuse.h"
@@ -98,6 +99,11 @@ static void cannot_reach(uint32_t host, const char *why)
     if (self->n > 0 && host - pli_launcher.job->n_host < self->n) {
         give_up(EHOSTUNREACH, why);
     }
+}
+
+void pli_host_join_caller_lost(uint32_t host)
+{
+    cannot_reach(host, "the job that wanted to join has ended");
 }
 
 static void too_late(struct pli_timer *t)
@@ -220,21 +226,48 @@ bool pli_host_join_came(int fd, uint32_t join_id, const struct pli_daemon_handsh
     return true;
 }
 
+// A job that joins has a program and an environment of its own; of ours it learns the settings,
+// which are the same for all.
+static bool give_caller(struct pli_join_call *call, struct pli_daemon_spec *spec,
+                        const struct pli_job *as, uint32_t host)
+{
+    struct pli_app *app = &as->apps[0], all = *app; // a job of several programs is not resized
+    app->env = pli_say_need(calloc((size_t)all.env_own + 1, sizeof *app->env));
+    app->env_said = pli_say_need(calloc((size_t)all.env_own + 1, sizeof *app->env_said));
+    app->env_own = 0;
+    for (int i = 0; i < all.env_own; i++) {
+        if (strncmp(all.env[i], "PLIANT_", 7) == 0) {
+            app->env[app->env_own++] = all.env[i];
+        }
+    }
+    pli_daemon_spec_make(spec, as);
+    free(app->env);
+    free(app->env_said);
+    *app = all;
+    return pli_join_call_give(call, spec, host);
+}
+
 static bool start_one(uint32_t i)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
     uint32_t host = pli_launcher.job->n_host + i;
     struct pli_job as = *pli_launcher.job;
     struct pli_daemon_spec spec = *pli_head_spec();
+    struct pli_join_call *call = pli_join_call_find(pli_launcher.job->hosts[host].name);
     as.n_host = pli_launcher.job->n_host + self->n;
     as.n_task = pli_launcher.job->n_first;
     as.opt.restart = NULL;
     as.opt.is_joining = true;
     spec.body = (struct pli_pack){ 0 };
     spec.join_id = self->join_id + i;
-    pli_daemon_spec_make(&spec, &as);
-    bool is_begun =
-        pli_ssh_one(&spec, host, &pli_launcher.job->hosts[host], pli_head_addr(), cannot_reach);
+    bool is_begun;
+    if (call != NULL) {
+        is_begun = give_caller(call, &spec, &as, host);
+    } else {
+        pli_daemon_spec_make(&spec, &as);
+        is_begun =
+            pli_ssh_one(&spec, host, &pli_launcher.job->hosts[host], pli_head_addr(), cannot_reach);
+    }
     pli_pack_fini(&spec.body);
     return is_begun;
 }
@@ -250,7 +283,7 @@ static void check_job(const struct pli_job *job, const char *list, struct pli_an
         pli_refuse(a, EBUSY,
                    self->n > 0 ? "other hosts are about to join; try again"
                                : "ranks are being moved; try again");
-    } else if (pli_head_spec()->launcher == NULL) {
+    } else if (pli_head_spec()->launcher == NULL && !job->opt.is_open_world) {
         why = "its hosts were reached with srun, which starts no daemon later; mpiexec --launcher "
               "ssh lets others join";
     } else if (job->opt.impi_server != NULL) {

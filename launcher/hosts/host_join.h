@@ -33,6 +33,8 @@ bool pli_host_join_is_missed(const struct pli_job *job, uint32_t host);
 
 // False: not for a host that joins.
 bool pli_host_join_came(int fd, uint32_t join_id, const struct pli_daemon_handshake_keys *keys);
+// The job that was to be this host has ended, see join_call.h.
+void pli_host_join_caller_lost(uint32_t host);
 bool pli_host_join_is_on(void); // hosts are on their way
 void pli_host_join_end(void);   // the job is over
 

@@ -221,15 +221,23 @@ static void take_impi(struct pli_option_use *use)
     set_impi(job_of(use), use->name, use->text);
 }
 
+enum { UNSAID_WORLD = -1 }; // --host-world without a number
+
 static void take_host_world(struct pli_option_use *use)
 {
-    job_of(use)->opt.host_world = use->text == NULL || use->text[0] == '\0' ? 2 : (int)use->number;
+    bool has_number = use->text != NULL && use->text[0] != '\0';
+    job_of(use)->opt.host_world = has_number ? (int)use->number : UNSAID_WORLD;
 }
 
 static void set_token(struct pli_job *job, const char *name, const char *text)
 {
     static struct pli_impi_token token;
     static char where[PLI_IMPI_TOKEN_WHERE];
+    if (pli_impi_token_is_elastic(text)) {
+        job->opt.elastic_token = pli_say_need(strdup(text));
+        job->opt.joins_world = true;
+        return;
+    }
     const char *why = pli_impi_token_get(text, &token);
     if (why != NULL) {
         pli_say_bad("%s: the token %s", name, why);
@@ -520,30 +528,54 @@ static int read_app(const struct pli_option_reader *r, char **argv)
     return i;
 }
 
+// A world that begins at once, and that jobs join as it grows.
+static void open_world(struct pli_options *o)
+{
+    const char *not = o->host_world != UNSAID_WORLD ? "--host-world=N"
+                      : o->world_port != 0          ? "--world-port"
+                      : o->world_address != NULL    ? "--world-address"
+                      : o->ckpt_dir != NULL         ? "--checkpoint-dir"
+                      : o->is_movable               ? "--movable"
+                                                    : NULL;
+    if (not != NULL) {
+        pli_say_bad("%s is not for an elastic world, which begins at once, and whose ranks are on "
+                    "machines that this mpiexec cannot start anything on; PLIANT_TCP_PORTS and "
+                    "PLIANT_TCP_IF choose ports and networks",
+                    not );
+    }
+    o->is_open_world = true;
+    o->host_world = 0;
+}
+
 // What the command line does not say is read from the environment, where impirun puts it.
 static void read_impi(struct pli_job *job)
 {
     struct pli_options *o = &job->opt;
     const char *server = getenv("IMPI_SERVER"), *client = getenv("IMPI_CLIENT");
     const char *token = getenv("IMPI_TOKEN");
-    if (o->host_world > 0 && (o->impi_server != NULL || o->has_impi_rank)) {
+    if (o->host_world != 0 && (o->impi_server != NULL || o->has_impi_rank || o->joins_world)) {
         pli_say_bad("--host-world and %s exclude each other: a job has one world",
                     o->joins_world ? "--join" : "--impi");
     }
+    if (o->host_world != 0 && o->elastic_max > 0) {
+        open_world(o);
+        return;
+    }
+    o->host_world = o->host_world == UNSAID_WORLD ? 2 : o->host_world;
     if (o->joins_world && o->has_impi_rank) {
         pli_say_bad("--join and --impi-rank exclude each other: jobs that join are numbered as "
                     "they arrive");
     }
     if (o->host_world > 0 && !o->is_dry) {
         o->impi_server = "the world that is hosted here";
-    } else if (o->impi_server == NULL && token != NULL && token[0] != '\0') {
+    } else if (o->impi_server == NULL && !o->joins_world && token != NULL && token[0] != '\0') {
         set_token(job, "IMPI_TOKEN", token);
     }
-    if (o->impi_server != NULL && (o->joins_world || o->host_world > 0)) {
-        if (o->elastic_max > 0) {
-            pli_say_bad("--elastic and %s exclude each other: a world keeps its size",
-                        o->joins_world ? "--join" : "--host-world");
-        }
+    if (o->joins_world && o->elastic_max > 0) {
+        pli_say_bad("--elastic and --join exclude each other: whether the world can grow is said "
+                    "where it is hosted");
+    }
+    if (o->joins_world || o->host_world > 0) {
         return;
     }
     if (o->impi_server == NULL && !o->has_impi_rank && server != NULL && server[0] != '\0') {
@@ -571,7 +603,6 @@ static void read_impi(struct pli_job *job)
 void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
 {
     job->opt.grace = -1;
-    job->opt.ckpt_keep = 2;
     job->opt.max_restarts = 3;
     job->opt.stdin_rank = 0;
     struct pli_option_reader r = { .tool = pli_say_name,

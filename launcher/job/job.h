@@ -98,7 +98,7 @@ struct pli_options {
     bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED
     const char *ckpt_dir;              // where checkpoints go; NULL: none are made
     double ckpt_interval;              // seconds from one to the next, 0: only on request
-    uint32_t ckpt_keep;                // how many are kept
+    uint32_t ckpt_keep;                // how many are kept, 0: not said
     uint32_t ckpt_increments;          // how many incremental ones follow a full one
     bool is_standstill;    // ranks stand still until their images are written, and are not copied
     const char *ckpt_mark; // on several hosts: by which daemons know the directory
@@ -149,6 +149,8 @@ struct pli_options {
     bool has_impi_rank;
     bool joins_world;          // by a token, which is in the environment
     int host_world;            // clients of the world that this job hosts; 0: it hosts none
+    bool is_open_world;        // jobs may join it while it runs: it is elastic
+    char *elastic_token;       // this job joins such a one; NULL: it does not
     int world_port;            // of its server; 0: any
     const char *world_address; // for the token; NULL: found out
     const char *token_file;    // the token is written there; NULL: printed

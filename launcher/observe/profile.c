@@ -73,11 +73,15 @@ static void add_rank(struct pli_profile *p, uint32_t i)
 
 static void blame(struct pli_profile *p, uint32_t index, uint32_t ep, uint64_t ns)
 {
-    for (uint32_t i = 0; i < p->m->n_rank; i++) {
-        if (p->m->ranks[i].index == index && p->m->ranks[i].ep == ep) {
-            p->late[i] += ns;
-            return;
+    uint32_t n = p->m->n_rank, found = n;
+    for (uint32_t i = 0; i < n; i++) { // a thread of that endpoint that communicates
+        const struct pli_trace_model_rank *r = &p->m->ranks[i];
+        if (r->index == index && r->ep == ep && (found == n || p->m->ranks[found].is_silent)) {
+            found = i;
         }
+    }
+    if (found < n) {
+        p->late[found] += ns;
     }
 }
 
@@ -153,7 +157,8 @@ static void judge_messages(const struct pli_profile *p, struct findings *f)
         worst = p->late[i] > p->late[worst] ? i : worst;
     }
     for (uint32_t i = 0; i < p->n_wait; i++) {
-        n += p->m->n_rank > 0 && p->waits[i].index == p->m->ranks[worst].index;
+        n += p->m->n_rank > 0 && p->waits[i].index == p->m->ranks[worst].index &&
+             p->waits[i].ep == p->m->ranks[worst].ep;
     }
     if (p->m->n_rank > 1 && p->late[worst] > p->ns / 50 && p->late[worst] > 1000000) {
         const struct pli_profile_site *at = NULL;
@@ -189,10 +194,17 @@ static void judge_messages(const struct pli_profile *p, struct findings *f)
     }
 }
 
+static bool is_one_of_several(const struct pli_trace_model *m, uint32_t i)
+{
+    uint32_t index = m->ranks[i].index;
+    return (i > 0 && m->ranks[i - 1].index == index) ||
+           (i + 1 < m->n_rank && m->ranks[i + 1].index == index);
+}
+
 static void judge_rest(const struct pli_profile *p, struct findings *f)
 {
     uint64_t io = 0, most = 0, sum = 0;
-    uint32_t who = 0;
+    uint32_t who = 0, n = 0;
     const struct pli_profile_site *worst = NULL;
     for (uint32_t i = 0; i < p->n_site; i++) {
         const struct pli_profile_site *c = &p->sites[i];
@@ -219,13 +231,17 @@ static void judge_rest(const struct pli_profile *p, struct findings *f)
         const struct pli_trace_model_rank *r = &p->m->ranks[i];
         uint64_t all = r->end > r->begin ? r->end - r->begin : 0;
         uint64_t own = all > r->ns_mpi ? all - r->ns_mpi : 0;
+        if (r->is_silent && is_one_of_several(p->m, i)) { // it waits for the others
+            continue;
+        }
+        n++;
         sum += own;
         who = own > most ? i : who;
         most = own > most ? own : most;
     }
-    uint64_t mean = p->m->n_rank > 0 ? sum / p->m->n_rank : 0;
-    if (p->m->n_rank > 1 && most > mean + mean / 10 && (most - mean) > p->elapsed / 50) {
-        propose(f, (double)(most - mean) * p->m->n_rank / 2,
+    uint64_t mean = n > 0 ? sum / n : 0;
+    if (n > 1 && most > mean + mean / 10 && (most - mean) > p->elapsed / 50) {
+        propose(f, (double)(most - mean) * n / 2,
                 "%s spends %.3f s outside of MPI, the mean is %.3f s. With evenly shared work the "
                 "job could be up to %.3f s shorter.",
                 p->m->ranks[who].name, s(most), s(mean), s(most - mean));

@@ -17,14 +17,10 @@ static const char behind[] = {
     , 0
 };
 
-// Text inside a script: "</script>" must not end it.
 static void text(FILE *to, const char *t)
 {
     fputc('"', to);
-    for (; *t != '\0'; t++) {
-        char one[2] = { *t, '\0' };
-        *t == '<' ? fputs("\\u003c", to) : (pli_timeline_text(to, one), 0);
-    }
+    pli_timeline_text(to, t);
     fputc('"', to);
 }
 
@@ -105,7 +101,8 @@ void pli_profile_html(const struct pli_profile *p, FILE *to)
     fputs(before, to);
     fputs("{\"program\":", to);
     text(to, p->m->program);
-    fprintf(to, ",\"elapsed\":%.6f,\"hosts\":%u,", (double)p->elapsed / 1e9, p->m->n_host);
+    fprintf(to, ",\"elapsed\":%.6f,\"hosts\":%u,\"n\":%u,", (double)p->elapsed / 1e9, p->m->n_host,
+            p->m->n_endpoint);
     fputs("\"findings\":[", to);
     for (uint32_t i = 0; i < p->n_finding; i++) {
         fputs(i > 0 ? "," : "", to);

@@ -210,11 +210,10 @@ static void print_files(const struct pli_profile *p, FILE *to)
         has_any = true;
         fprintf(to, "%8.3f s %10" PRIu64 " calls %9s", s(c->ns), c->n,
                 c->bytes > 0 ? bytes(c->bytes, text, sizeof text) : "");
-        fprintf(to, " %9s/s  %s %s\n",
-                c->bytes > 0 && c->ns > 0
-                    ? bytes((uint64_t)((double)c->bytes / s(c->ns)), text, sizeof text)
-                    : "",
-                pli_trace_model_function(c->function), c->place);
+        bool has_rate = c->bytes > 0 && c->ns > 0;
+        fprintf(to, " %9s%s  %s %s\n",
+                has_rate ? bytes((uint64_t)((double)c->bytes / s(c->ns)), text, sizeof text) : "",
+                has_rate ? "/s" : "  ", pli_trace_model_function(c->function), c->place);
     }
 }
 
@@ -238,7 +237,7 @@ void pli_profile_print(const struct pli_profile *p, FILE *to)
 {
     char number[16];
     fprintf(to, "Profile of %s: %u rank%s%s, %.3f s from the first MPI_Init on\n", p->m->program,
-            p->m->n_rank, p->m->n_rank == 1 ? "" : "s", p->m->n_host > 1 ? " on several hosts" : "",
+            p->m->n_endpoint, p->m->n_endpoint == 1 ? "" : "s", p->m->n_host > 1 ? " on several hosts" : "",
             s(p->elapsed));
     if (p->m->n_rank == 0) {
         paragraph(

@@ -133,14 +133,16 @@ void pli_record_dir_open(struct pli_job *job)
     if (opt->record == NULL || opt->is_dry) {
         return;
     }
+    const char *option = opt->log_messages != NULL ? "--log-messages" : "--record";
     if (mkdir(opt->record, 0777) != 0 && errno != EEXIST) {
-        pli_say_bad("--record %s: the directory cannot be made: %s", opt->record, strerror(errno));
+        pli_say_bad("%s %s: the directory cannot be made: %s", option, opt->record,
+                    strerror(errno));
     }
-    opt->record = full_path("--record", opt->record);
+    opt->record = full_path(option, opt->record);
     char *file = job_file(opt->record);
     if (access(file, F_OK) == 0) {
-        pli_say_bad("--record %s: there is a record already; name another directory, or remove it",
-                    opt->record);
+        pli_say_bad("%s %s: there is a record already; name another directory, or remove it",
+                    option, opt->record);
     }
     free(file);
 }

@@ -37,14 +37,18 @@ struct out {
 
 void pli_timeline_text(FILE *to, const char *text)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+    const unsigned char *c = (const unsigned char *)text;
+    for (int n; *c != '\0'; c += n > 0 ? n : 1) {
+        n = pli_trace_model_utf8(c);
         if (*c == '"' || *c == '\\') {
             fputc('\\', to);
             fputc(*c, to);
-        } else if (*c < 0x20) {
+        } else if (*c < 0x20 || *c == '<') { // "</script>" in a page would end the script
             fprintf(to, "\\u%04x", *c);
+        } else if (n > 0) {
+            fwrite(c, 1, (size_t)n, to);
         } else {
-            fputc(*c, to);
+            fputs("\\ufffd", to); // no UTF-8: a parser would take nothing of the file
         }
     }
 }
@@ -72,7 +76,7 @@ static struct end *add(struct ends *e)
 // Threads are told apart by endpoint; several threads without one by their own numbers.
 static uint32_t thread_of(const struct pli_trace_model_rank *r)
 {
-    return strstr(r->name, " thread ") != NULL ? r->tid : r->ep;
+    return r->is_second ? r->tid : r->ep;
 }
 
 static uint32_t process_of(const struct pli_trace_model_rank *r)
@@ -95,15 +99,20 @@ static void write_names(struct out *o, const struct pli_trace_model_rank *r)
     char process[400], name[64], thread[64];
     const char *host =
         r->host < o->m->n_host && o->m->hosts[r->host] != NULL ? o->m->hosts[r->host] : "?";
-    pli_trace_model_name(o->m, r->index, 0, name, sizeof name);
+    pli_trace_model_name(o->m, r->index, PLI_TRACE_NOBODY, name, sizeof name);
     snprintf(process, sizeof process, "%s on %.255s", r->index != PLI_TRACE_NOBODY ? name : r->name,
              host);
-    write_name(o, "process_name", process_of(r), thread_of(r), process);
     snprintf(thread, sizeof thread, r->ep > 0 ? "endpoint %u" : "main", r->ep);
-    if (strstr(r->name, " thread ") != NULL) {
-        snprintf(thread, sizeof thread, "%.60s", strstr(r->name, "thread "));
+    const char *word = strstr(r->name, r->ep > 0 ? " thread " : " endpoint ");
+    word = word == NULL ? strstr(r->name, " thread ") : word;
+    if (r->is_second && word != NULL) {
+        snprintf(thread, sizeof thread, "%.60s", word + 1);
     }
     write_name(o, "thread_name", process_of(r), thread_of(r), thread);
+    if (r > o->m->ranks && process_of(r - 1) == process_of(r)) {
+        return;
+    }
+    write_name(o, "process_name", process_of(r), thread_of(r), process);
     open_row(o);
     fprintf(
         o->to,

@@ -32,6 +32,34 @@ enum pli_trace_model_class pli_trace_model_class(uint32_t number)
     return number < pli_trace_model_n_function ? functions[number].kind : PLI_TRACE_MODEL_OTHER;
 }
 
+int pli_trace_model_utf8(const unsigned char *c)
+{
+    int n = c[0] < 0x80 ? 1 : (c[0] & 0xe0) == 0xc0 ? 2 : (c[0] & 0xf0) == 0xe0 ? 3 : 4;
+    unsigned least = n == 2 ? 0x80 : n == 3 ? 0x800 : n == 4 ? 0x10000 : 0;
+    unsigned code = n == 1 ? c[0] : c[0] & (0x7fu >> n);
+    for (int i = 1; i < n; i++) {
+        if ((c[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = code << 6 | (c[i] & 0x3f);
+    }
+    bool is_one = code >= least && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    return is_one && (c[0] < 0x80 || (c[0] >= 0xc0 && c[0] < 0xf8)) ? n : 0;
+}
+
+// A name that a program gave, as a terminal can show it.
+static char *read_name(struct pli_unpack *u)
+{
+    char *text = pli_unpack_text(u);
+    text = text != NULL ? text : pli_say_need(strdup("unknown"));
+    for (unsigned char *c = (unsigned char *)text; *c != '\0';) {
+        int n = *c >= 0x20 && *c != 0x7f ? pli_trace_model_utf8(c) : 0;
+        *c = n > 0 ? *c : '?';
+        c += n > 0 ? n : 1;
+    }
+    return text;
+}
+
 static void *list(uint32_t n, size_t size)
 {
     return pli_say_need(calloc(n > 0 ? n : 1, size));
@@ -45,8 +73,7 @@ static void read_tables(struct pli_trace_model_rank *r, struct pli_unpack *u)
         struct pli_trace_model_site *s = &r->sites[i];
         s->number = pli_unpack_u32(u);
         s->function = pli_unpack_u32(u);
-        s->place = pli_unpack_text(u);
-        s->place = s->place != NULL ? s->place : pli_say_need(strdup("unknown"));
+        s->place = read_name(u);
         s->n = pli_unpack_u64(u);
         s->ns = pli_unpack_u64(u);
         s->longest = pli_unpack_u64(u);
@@ -65,9 +92,7 @@ static void read_tables(struct pli_trace_model_rank *r, struct pli_unpack *u)
     r->n_phase = pli_unpack_count(u, 24);
     r->phases = list(r->n_phase, sizeof *r->phases);
     for (uint32_t i = 0; i < r->n_phase; i++) {
-        r->phases[i].name = pli_unpack_text(u);
-        r->phases[i].name =
-            r->phases[i].name != NULL ? r->phases[i].name : pli_say_need(strdup("unknown"));
+        r->phases[i].name = read_name(u);
         r->phases[i].n = pli_unpack_u64(u);
         r->phases[i].ns = pli_unpack_u64(u);
         r->phases[i].ns_mpi = pli_unpack_u64(u);
@@ -168,6 +193,17 @@ static int compare(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+// Whether the main thread, number i, only waits for those of its endpoints, and one of these is 0.
+static bool is_first_apart(const struct pli_trace_model *m, uint32_t i)
+{
+    const struct pli_trace_model_rank *r = &m->ranks[i];
+    uint32_t n = 1, n_zero = 1;
+    for (; i + n < m->n_rank && r[n].index == r->index; n++) {
+        n_zero += r[n].ep == 0;
+    }
+    return r->is_silent && n_zero == 2 && n > 2;
+}
+
 const char *pli_trace_model_name(const struct pli_trace_model *m, uint32_t index, uint32_t ep,
                                  char *to, size_t cap)
 {
@@ -186,7 +222,7 @@ const char *pli_trace_model_name(const struct pli_trace_model *m, uint32_t index
         if (r->world != 0) {
             snprintf(of, sizeof of, " (spawned)");
         }
-        if (ep != 0 && ep != PLI_TRACE_NOBODY) {
+        if (ep != PLI_TRACE_NOBODY && (ep != 0 || is_first_apart(m, low))) {
             snprintf(which, sizeof which, " endpoint %u", ep);
         }
         snprintf(to, cap, "rank %u%s%s", r->rank, which, of);
@@ -196,25 +232,51 @@ const char *pli_trace_model_name(const struct pli_trace_model *m, uint32_t index
     return to;
 }
 
+// Of a process that reached MPI_Finalize no thread is cut, unless in a call.
+static void judge_ends(struct pli_trace_model_rank *r, uint32_t n)
+{
+    bool is_over = false;
+    for (uint32_t i = 0; i < n; i++) {
+        is_over |= !r[i].is_cut;
+    }
+    for (uint32_t i = 0; i < n && is_over; i++) {
+        r[i].is_cut = r[i].in_call != 0;
+    }
+}
+
+static void name_thread(struct pli_trace_model *m, uint32_t i)
+{
+    struct pli_trace_model_rank *r = &m->ranks[i], *before = i > 0 ? r - 1 : NULL;
+    r->is_second = before != NULL && before->index == r->index && before->ep == r->ep;
+    m->n_endpoint += !r->is_second || r->index == PLI_TRACE_NOBODY;
+    pli_trace_model_name(m, r->index, r->is_silent ? PLI_TRACE_NOBODY : r->ep, r->name,
+                         sizeof r->name);
+    if (r->index == PLI_TRACE_NOBODY) { // it ended before it knew who it was
+        snprintf(r->name, sizeof r->name, "process %u", r->pid);
+    }
+    if (r->is_second && (r->ep > 0 || strstr(r->name, " endpoint ") == NULL)) {
+        size_t len = strlen(r->name);
+        snprintf(r->name + len, sizeof r->name - len, " thread %u", r->tid);
+    }
+}
+
 void pli_trace_model_close(struct pli_trace_model *m)
 {
     for (uint32_t i = 0; i < m->n_rank; i++) { // a thread that used no communicator is its process
         struct pli_trace_model_rank *r = &m->ranks[i];
-        r->ep = r->ep == PLI_TRACE_NOBODY ? 0 : r->ep;
+        r->is_silent = r->ep == PLI_TRACE_NOBODY;
+        r->ep = r->is_silent ? 0 : r->ep;
     }
     if (m->n_rank > 0) {
         qsort(m->ranks, m->n_rank, sizeof *m->ranks, compare);
     }
-    for (uint32_t i = 0; i < m->n_rank; i++) {
-        struct pli_trace_model_rank *r = &m->ranks[i];
-        pli_trace_model_name(m, r->index, r->ep, r->name, sizeof r->name);
-        if (r->index == PLI_TRACE_NOBODY) { // it ended before it knew who it was
-            snprintf(r->name, sizeof r->name, "process %u", r->pid);
-        }
-        bool is_second = i > 0 && m->ranks[i - 1].index == r->index && m->ranks[i - 1].ep == r->ep;
-        if (is_second) {
-            size_t len = strlen(r->name);
-            snprintf(r->name + len, sizeof r->name - len, " thread %u", r->tid);
+    for (uint32_t i = 0, first = 0; i < m->n_rank; i++) {
+        name_thread(m, i);
+        if (i + 1 == m->n_rank || m->ranks[i + 1].index != m->ranks[first].index) {
+            if (m->ranks[first].index != PLI_TRACE_NOBODY) {
+                judge_ends(&m->ranks[first], i + 1 - first);
+            }
+            first = i + 1;
         }
     }
 }

@@ -49,7 +49,9 @@ struct pli_trace_model_phase {
 // One thread that called MPI.
 struct pli_trace_model_rank {
     uint32_t host, pid, tid, index, ep, world, rank, size;
-    bool is_cut;         // it did not reach MPI_Finalize
+    bool is_cut;         // its process did not reach MPI_Finalize
+    bool is_silent;      // it used no communicator
+    bool is_second;      // of several threads with this endpoint not the first
     uint64_t begin, end; // ns of the head's clock, as all times
     uint64_t in_call, ns_mpi, ns_waited;
     uint32_t in_function;
@@ -70,13 +72,16 @@ struct pli_trace_note { // what mpiexec said or did
 
 struct pli_trace_model {
     struct pli_trace_model_rank *ranks; // by index of the process, then by endpoint
-    uint32_t n_rank;
+    uint32_t n_rank, n_endpoint; // threads; endpoints that they were
     char **hosts;
     uint32_t n_host;
     struct pli_trace_note *notes;
     uint32_t n_note;
     const char *program;
 };
+
+// The bytes of the character of UTF-8 that begins here; 0: none does.
+int pli_trace_model_utf8(const unsigned char *c);
 
 // Add what a host packed; clock: how its times are to be understood. False: it makes no sense.
 bool pli_trace_model_add(struct pli_trace_model *m, uint32_t host,
@@ -87,7 +92,8 @@ void pli_trace_model_note(struct pli_trace_model *m, uint64_t ns, const char *te
 void pli_trace_model_close(struct pli_trace_model *m);
 void pli_trace_model_fini(struct pli_trace_model *m);
 
-// The name of a process of the job, which need not have recorded anything.
+// The name of an endpoint of the job, which need not have recorded anything; of the process where
+// ep is PLI_TRACE_NOBODY.
 const char *pli_trace_model_name(const struct pli_trace_model *m, uint32_t index, uint32_t ep,
                                  char *to, size_t cap);
 const struct pli_trace_model_site *pli_trace_model_site_of(const struct pli_trace_model_rank *r,

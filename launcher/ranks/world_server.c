@@ -65,10 +65,16 @@ static bool write_token(const char *path, const char *token)
     return is_good;
 }
 
-static bool tell_user(const struct pli_job *job, const char *token)
+bool pli_world_server_tell(const struct pli_job *job, const char *token)
 {
     if (job->opt.token_file != NULL) {
         return write_token(job->opt.token_file, token);
+    }
+    if (job->opt.is_open_world) {
+        pli_say_plain("mpiexec: other jobs can join this one while it runs, from any machine, "
+                      "with\n    mpiexec --join %s -n 2 ./program\n",
+                      token);
+        return true;
     }
     int n = job->opt.host_world - 1;
     pli_say_plain("mpiexec: waiting for %d more job%s to join this one; start %s, on any "
@@ -113,7 +119,7 @@ bool pli_world_server_start(struct pli_job *job)
     pli_launcher.world_server->pid = pid;
     setenv("IMPI_TOKEN", token, 1);
     setenv("IMPI_CLIENT", "0", 1);
-    return tell_user(job, token);
+    return pli_world_server_tell(job, token);
 }
 
 // Wait for the server to end for so long; -1: as long as it takes.

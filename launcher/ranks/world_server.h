@@ -12,6 +12,10 @@ struct pli_job;
 // been said. Does nothing without --host-world. Context: one thread, before any rank.
 bool pli_world_server_start(struct pli_job *job);
 
+// Tell the user, or the file that he named, the token by which others join. False: the file cannot
+// be written, which was said.
+bool pli_world_server_tell(const struct pli_job *job, const char *token);
+
 // This job is over with `status`: wait until the others are too, or end the server if the job has
 // failed. Returns the status of mpiexec.
 int pli_world_server_finish(int status);

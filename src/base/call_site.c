@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <limits.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,4 +82,54 @@ size_t pli_call_site_write(char *to, size_t cap)
         return 0;
     }
     return (size_t)n;
+}
+
+static uintptr_t library_lo, library_hi; // where this library is mapped; lo == hi: not known
+
+// The first file that is visited is the program.
+static int find_library(struct dl_phdr_info *file, size_t size, void *arg)
+{
+    uintptr_t own = (uintptr_t)pli_call_site, lo = UINTPTR_MAX, hi = 0;
+    int *n = arg;
+    (void)size;
+    for (int i = 0; i < file->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &file->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD) {
+            uintptr_t at = file->dlpi_addr + part->p_vaddr;
+            lo = at < lo ? at : lo;
+            hi = at + part->p_memsz > hi ? at + part->p_memsz : hi;
+        }
+    }
+    bool is_ours = own >= lo && own < hi;
+    if (is_ours && *n > 0) {
+        library_lo = lo;
+        library_hi = hi;
+    }
+    ++*n;
+    return is_ours;
+}
+
+bool pli_call_site_prepare(void)
+{
+    void *frame;
+    int n = 0;
+    if (library_lo == library_hi) {
+        dl_iterate_phdr(find_library, &n);
+        backtrace(&frame, 1); // loads what it needs
+    }
+    return library_lo < library_hi;
+}
+
+// The handler's frames come first, then that of the system, then those of the thread.
+bool pli_call_site_is_inside(void)
+{
+    void *frames[128];
+    int n = backtrace(frames, sizeof frames / sizeof *frames);
+    bool is_handler = true, is_inside = false;
+    for (int i = 0; i < n && !is_inside; i++) {
+        bool is_ours = (uintptr_t)frames[i] >= library_lo && (uintptr_t)frames[i] < library_hi;
+        is_inside = is_ours && !is_handler;
+        is_handler = is_handler && (is_ours || i == 0); // an interceptor of backtrace may be there
+    }
+    return is_inside;
 }

@@ -3,6 +3,7 @@
 #ifndef PLI_BASE_CALL_SITE_H
 #define PLI_BASE_CALL_SITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,5 +13,11 @@ uint64_t pli_call_site(void);
 // The call site for another process to look up: its address, the address its file is mapped at,
 // and the file. Writes nothing if it is not known or does not fit; returns the bytes written.
 size_t pli_call_site_write(char *to, size_t cap);
+
+// For the next one: learn where this library is. False: it is linked into the program.
+bool pli_call_site_prepare(void);
+// In the handler of a signal that is of this library: whether the thread was in a call of MPI.
+// Async-signal-safe after pli_call_site_prepare.
+bool pli_call_site_is_inside(void);
 
 #endif

@@ -21,6 +21,7 @@ struct pli_thread_copy {
     char name[16];
     pid_t tid;
     bool is_noted;    // all of the above is known
+    bool is_in_call;  // of MPI, where that was asked for
     bool is_complete; // and it has nothing that its copy would not have: children, signals
 };
 

@@ -4,6 +4,7 @@
 // calls and plain memory only.
 #include "ckpt/thread_stop.h"
 
+#include "base/call_site.h"
 #include "base/futex.h"
 #include "ckpt/freeze_wire.h"
 #include "ckpt/thread_copy.h"
@@ -29,6 +30,7 @@ enum {
 static _Atomic int leader;     // thread that stops the others, 0: none
 static _Atomic int stop_round; // for which they are stopped (futex), 0: none
 static _Atomic int n_stopped;
+static _Atomic bool asks_for_calls; // they say whether they are in calls of MPI
 static _Atomic pid_t stopped[MAX_THREAD];
 static struct pli_thread_copy *threads[MAX_THREAD]; // of those
 static pid_t signalled[MAX_THREAD];
@@ -119,6 +121,7 @@ struct pli_thread_stopped pli_thread_stop_list(void)
 void pli_thread_stop_release(void)
 {
     n_signalled = 0;
+    atomic_store(&asks_for_calls, false);
     for (int i = 0; i < MAX_THREAD && i < atomic_load(&n_stopped); i++) {
         atomic_store(&stopped[i], 0);
     }
@@ -137,6 +140,7 @@ void pli_thread_stop_wait(void)
     if (i < MAX_THREAD) {
         struct pli_thread_copy me;
         pli_thread_copy_note(&me);
+        me.is_in_call = atomic_load(&asks_for_calls) && pli_call_site_is_inside();
         threads[i] = &me;
         getcontext(&me.context); // a copy of this thread comes from here, too
         pli_thread_copy_arrived();
@@ -169,7 +173,7 @@ static enum pli_err install(void)
                : pli_fail(PLI_ERR_OTHER, "cannot stop its threads: %s", strerror(errno));
 }
 
-enum pli_err pli_thread_stop_all(void)
+enum pli_err pli_thread_stop_all(bool asks_calls)
 {
     enum pli_err err = install();
     if (err != PLI_OK) {
@@ -178,7 +182,11 @@ enum pli_err pli_thread_stop_all(void)
     if (!pli_thread_stop_lead()) {
         return pli_fail(PLI_ERR_OTHER, "is about to be written to a checkpoint; try again");
     }
-    pid_t tid = pli_thread_stop_others(INT_MAX);
+    atomic_store(&asks_for_calls, asks_calls);
+    // Another number each time: a thread that was released may not have noticed that yet.
+    static int round = INT_MAX / 2; // checkpoints count from 1
+    round = round == INT_MAX ? INT_MAX / 2 : round + 1;
+    pid_t tid = pli_thread_stop_others(round);
     if (tid != 0) {
         pli_thread_stop_release();
         return pli_fail(PLI_ERR_OTHER,

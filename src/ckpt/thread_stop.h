@@ -28,8 +28,9 @@ struct pli_thread_stopped pli_thread_stop_list(void);
 void pli_thread_stop_release(void);
 void pli_thread_stop_wait(void);
 
-// The same for any caller: stop all others, which pli_thread_stop_release lets go on. Context: all
-// signals are blocked; in the new process of a fork the copies of threads are made by then.
-enum pli_err pli_thread_stop_all(void);
+// The same for any caller: stop all others, which pli_thread_stop_release lets go on. asks_calls:
+// they find out whether they are in calls of MPI (call_site.h). Context: all signals are blocked; in
+// the new process of a fork the copies of threads are made by then.
+enum pli_err pli_thread_stop_all(bool asks_calls);
 
 #endif

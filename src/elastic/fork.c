@@ -19,6 +19,7 @@
 #include "elastic/elastic_world.h"
 #include "elastic/world_next.h"
 #include "elastic/fork_split.h"
+#include "io/file_fork.h"
 #include "rma/win_fork.h"
 #include "obj/comm.h"
 #include "obj/handle.h"
@@ -42,7 +43,8 @@ static enum pli_err check(int m, const struct pli_comm *world)
                         "uses one-sided access by UCX, and such ranks cannot be cloned; set "
                         "PLIANT_UCX_RMA=never to do without");
     }
-    enum pli_err err = pli_fork_child_may();
+    enum pli_err err = pli_file_fork_check();
+    err = err == PLI_OK ? pli_fork_child_may() : err;
     return err == PLI_OK ? pli_win_fork_check(world->group) : err;
 }
 
@@ -80,6 +82,7 @@ static enum pli_err start_clone(uint32_t index, const struct pli_fork_clones *cl
                                 uint32_t version, int n_old)
 {
     pli_fault("fork_clone", pli_boot.index); // still the parent's index
+    pli_file_fork_leave();
     enum pli_err err = pli_win_fork_copy();
     err = err == PLI_OK ? pli_fork_child_begin(index, clones, tell_parent) : err;
     if (err != PLI_OK) {
@@ -92,12 +95,14 @@ static enum pli_err start_clone(uint32_t index, const struct pli_fork_clones *cl
     pli_world_next_clone();
     pli_fork_comm_clone();
     pli_win_fork_lose();
+    pli_file_fork_lose();
     pli_fault("fork_become", boot->index);
     boot->ops->ready(boot);
     tell_parent();
     pli_fault("fork_ready", boot->index);
     err = enter_new_world(version, n_old);
-    return err == PLI_OK ? pli_win_fork_connect() : err;
+    err = err == PLI_OK ? pli_win_fork_connect() : err;
+    return err == PLI_OK ? pli_file_fork_connect() : err;
 }
 
 // Fork this process. In the clone *is_new is true. The parent returns when the clone is a process
@@ -152,17 +157,19 @@ static enum pli_err fork_quiesced(int m, struct pli_info *info, enum pli_err why
     struct pli_comm *world = pli_elastic_world_newest(&version);
     bool is_new = false;
     struct pli_fail_saved saved;
+    pli_file_fork_suspend();
     why = why == PLI_OK ? check(m, world) : why;
     enum pli_err err = pli_fork_exchange_agree(world, m, why);
-    if (err != PLI_OK) {
-        return err;
+    bool is_agreed = err == PLI_OK;
+    if (is_agreed) {
+        pli_win_fork_suspend();
+        err = fork_agreed(m, info, world, version, &is_new);
     }
-    pli_win_fork_suspend();
-    err = fork_agreed(m, info, world, version, &is_new);
     *n_out = is_new ? 0 : m;
     if (!is_new) {
         pli_fail_save(&saved, err);
-        enum pli_err resumed = pli_win_fork_resume();
+        enum pli_err resumed = is_agreed ? pli_win_fork_resume() : PLI_OK;
+        resumed = resumed == PLI_OK ? pli_file_fork_resume() : resumed;
         err = err == PLI_OK ? resumed : pli_fail_repeat(&saved);
     }
     return err;

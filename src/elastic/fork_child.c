@@ -4,6 +4,7 @@
 // there is made anew, and everything that would be released there is forgotten.
 #include "elastic/fork_child.h"
 
+#include "base/call_site.h"
 #include "base/lock.h"
 #include "boot/boot.h"
 #include "coll/comm_state.h"
@@ -12,6 +13,7 @@
 #include "msg/bsend.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "msg/message_log.h"
 #include "ft/revoke_table.h"
 #include "msg/process.h"
 #include "msg/progress.h"
@@ -45,14 +47,18 @@ static unsigned long count_threads(void)
     return stat("/proc/self/task", &st) == 0 && st.st_nlink > 2 ? st.st_nlink - 2 : 1;
 }
 
+size_t pli_fork_child_count_requests(void)
+{
+    size_t n = 0;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        n += pli_proc.lanes[i] != NULL ? pli_handle_pool_live(&pli_proc.lanes[i]->requests) : 0;
+    }
+    return n;
+}
+
 // Refuse when there are objects that cannot exist in two processes.
 static enum pli_err check_objects(void)
 {
-    static const struct {
-        enum pli_kind kind;
-        const char *what;
-    } kinds[] = { { PLI_KIND_MESSAGE, "matched messages (MPI_Mprobe) that it has not received" },
-                  { PLI_KIND_FILE, "files (MPI_File_open)" } };
     size_t n_upc = 0, n = 0;
     pli_comm_each(count_upc, &n_upc);
     if (n_upc > 0) {
@@ -62,21 +68,24 @@ static enum pli_err check_objects(void)
         struct pli_lane *lane = pli_proc.lanes[i];
         if (lane != NULL) {
             pli_progress_once(lane); // requests that the program freed may have completed
+            pli_lock_take(&lane->lock);
             n += pli_handle_pool_live(&lane->requests);
+            pli_lock_drop(&lane->lock);
         }
     }
     if (n > 0) {
         return pli_fail(PLI_ERR_OTHER,
-                        "has %zu request%s of nonblocking or persistent operations; complete or "
+                        "has %zu request%s of nonblocking or persistent operations%s; complete or "
                         "free them before",
-                        n, n == 1 ? "" : "s");
+                        n, n == 1 ? "" : "s",
+                        pli_process_has_threads() ? ", or of threads in calls of MPI" : "");
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        n = pli_handle_live(kinds[i].kind);
-        if (n > 0) {
-            return pli_fail(PLI_ERR_OTHER, "has %zu %s; receive or free them before", n,
-                            kinds[i].what);
-        }
+    n = pli_handle_live(PLI_KIND_MESSAGE);
+    if (n > 0) {
+        return pli_fail(PLI_ERR_OTHER,
+                        "has %zu matched messages (MPI_Mprobe) that it has not received; receive "
+                        "or free them before",
+                        n);
     }
     return PLI_OK;
 }
@@ -93,17 +102,22 @@ enum pli_err pli_fork_child_may(void)
                         "was not started by Pliant MPI's mpiexec, which alone can add ranks; "
                         "mpiexec -n 1 PROGRAM is enough");
     }
-    if (n > 1 && pli_process_has_threads()) {
+    if (n > 1 && pli_process_has_threads() && !pli_call_site_prepare()) {
         return pli_fail(PLI_ERR_OTHER,
                         "has %lu threads, of which several may be in a call of MPI "
-                        "(MPI_THREAD_MULTIPLE), and one that is cannot be cloned; end the others "
-                        "before (OpenMP: omp_pause_resource_all), or start MPI with "
-                        "MPI_THREAD_SERIALIZED",
+                        "(MPI_THREAD_MULTIPLE), and one that is cannot be cloned, which is not "
+                        "known as MPI is linked into the program; end the others before (OpenMP: "
+                        "omp_pause_resource_all), or start MPI with MPI_THREAD_SERIALIZED",
                         n);
     }
     if (boot->gateway != NULL) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "is in a job of several MPIs; ranks of such jobs are not cloned");
+    }
+    if (pli_message_log_is_on) {
+        return pli_fail(PLI_ERR_UNSUPPORTED,
+                        "writes a log of its messages (mpiexec --log-messages), which a clone "
+                        "would write to as well; mpiexec --record can be used instead");
     }
     if (boot->row >= h->n_row && boot->version == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,

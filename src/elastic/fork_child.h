@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct pli_group;
@@ -12,6 +13,9 @@ struct pli_group;
 // Whether this process can be cloned now: no operation may be under way in it. Completes buffered
 // sends first. The error text says what the program must do before. Context: no lock held.
 enum pli_err pli_fork_child_may(void);
+
+// Requests, where no thread is in a call of MPI. Async-signal-safe.
+size_t pli_fork_child_count_requests(void);
 
 // Which processes a fork clones: the first n of `parents`, whose clones are the processes first,
 // first + 1, ... of the job.

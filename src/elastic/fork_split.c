@@ -5,9 +5,12 @@
 // it. Where there are other threads they are stopped meanwhile, and made anew in the new process.
 #include "elastic/fork_split.h"
 
+#include "base/clock.h"
 #include "base/rseq.h"
 #include "ckpt/thread_copy.h"
 #include "ckpt/thread_stop.h"
+#include "elastic/fork_child.h"
+#include "msg/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static sigset_t user_mask; // to restore; all signals are blocked during the fork
@@ -93,11 +97,45 @@ static void make_others(void)
     pli_thread_stop_release();
 }
 
+// Whether none of those that were stopped is in a call of MPI, or has begun an operation there.
+static bool are_outside(void)
+{
+    struct pli_thread_stopped others = pli_thread_stop_list();
+    for (int i = 0; i < others.n; i++) {
+        if (others.all[i]->is_in_call) {
+            return false;
+        }
+    }
+    return pli_fork_child_count_requests() == 0;
+}
+
+// Under MPI_THREAD_MULTIPLE a thread may be in a call of MPI, whose state is made anew in the clone
+// around the caller; it is waited for.
+static enum pli_err stop_outside(void)
+{
+    enum { TIMEOUT_S = 1, TRY_NS = 1000000 };
+    uint64_t end = pli_clock_ns() + (uint64_t)TIMEOUT_S * 1000000000u;
+    bool is_multiple = pli_process_has_threads();
+    for (;;) {
+        enum pli_err err = pli_thread_stop_all(is_multiple);
+        if (err != PLI_OK || !is_multiple || are_outside()) {
+            return err;
+        }
+        pli_thread_stop_release();
+        if (pli_clock_ns() > end) {
+            return pli_fail(PLI_ERR_OTHER,
+                            "has a thread in calls of MPI (MPI_THREAD_MULTIPLE), and one that is "
+                            "there cannot be cloned; let no other thread call MPI meanwhile");
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = TRY_NS }, NULL);
+    }
+}
+
 // All others are stopped, and can be made anew.
 static enum pli_err stop_others(void)
 {
     pli_thread_copy_note(&caller);
-    enum pli_err err = pli_thread_stop_all();
+    enum pli_err err = stop_outside();
     bool is_noted = caller.is_noted;
     struct pli_thread_stopped others = pli_thread_stop_list();
     for (int i = 0; i < others.n && err == PLI_OK; i++) {

@@ -504,11 +504,26 @@ static enum pli_err begin_message(struct plan *p, const struct pieces *of, bool 
     return err;
 }
 
+static enum pli_err check_buffers(const struct plan *p, const void *sendbuf, const void *recvbuf)
+{
+    MPI_Count had = pli_distribution_count(&p->old, p->from_rank);
+    MPI_Count has = pli_distribution_count(&p->new, p->to_rank);
+    if (sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE) {
+        return pli_fail(PLI_ERR_BUFFER, "MPI_IN_PLACE is not for this call: data moves from "
+                                        "sendbuf to recvbuf");
+    }
+    return had == 0 || has == 0 || sendbuf == NULL || sendbuf != recvbuf
+               ? PLI_OK
+               : pli_fail(PLI_ERR_BUFFER, "sendbuf and recvbuf are the same memory; they may not "
+                                          "overlap");
+}
+
 enum pli_err pli_plan_execute(int plan, const void *sendbuf, void *recvbuf,
                               struct pli_datatype *type)
 {
     struct plan *p;
     enum pli_err err = find_plan(plan, &p);
+    err = err == PLI_OK ? check_buffers(p, sendbuf, recvbuf) : err;
     if (err != PLI_OK) {
         return err;
     }
@@ -524,9 +539,14 @@ enum pli_err pli_plan_execute(int plan, const void *sendbuf, void *recvbuf,
             k += err == PLI_OK;
         }
     }
+    struct pli_fail_saved why;
+    pli_fail_save(&why, err);
+    for (int i = 0; i < k && err != PLI_OK; i++) { // what it would wait for may never come
+        reqs[i]->ops->cancel(reqs[i]);
+    }
     enum pli_err waited = wait_all(reqs, k);
     free(reqs);
-    return err == PLI_OK ? waited : err;
+    return err == PLI_OK ? waited : pli_fail_repeat(&why);
 }
 
 enum pli_err pli_plan_get_count(int plan, MPI_Count *old_out, MPI_Count *new_out)

@@ -41,6 +41,7 @@
 #include "glue/elastic_calls.h"
 #include "glue/endpoint_calls.h"
 #include "glue/env.h"
+#include "glue/file_close.h"
 #include "glue/observe.h"
 #include "glue/raise.h"
 #include "glue/removed_calls.h"

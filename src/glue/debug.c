@@ -13,6 +13,8 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PLI_DEBUG_OFFSET(type, field) offsetof(struct pli_##type, field),
@@ -42,18 +44,18 @@ const struct pli_debug_layout pli_debug_layout = {
 extern char MPIR_dll_name[PATH_MAX];
 char MPIR_dll_name[PATH_MAX] = "libpliant_dbg.so";
 
-// The library lies in a folder beside this one.
+// The library lies in a folder beside this one, to which programs of other ABIs come by a link.
 __attribute__((constructor)) static void name_library(void)
 {
     static const char ours[] = "libmpi_abi.so", beside[] = "pliant/libpliant_dbg.so";
     Dl_info it;
-    if (dladdr(MPIR_dll_name, &it) == 0 || it.dli_fname == NULL || it.dli_fname[0] != '/') {
-        return;
-    }
-    size_t len = (size_t)(strrchr(it.dli_fname, '/') + 1 - it.dli_fname);
-    if (strncmp(it.dli_fname + len, ours, sizeof ours - 1) == 0 &&
+    bool is_found = dladdr(MPIR_dll_name, &it) != 0 && it.dli_fname != NULL;
+    char *path = is_found && it.dli_fname[0] == '/' ? realpath(it.dli_fname, NULL) : NULL;
+    size_t len = path != NULL ? (size_t)(strrchr(path, '/') + 1 - path) : 0;
+    if (path != NULL && strncmp(path + len, ours, sizeof ours - 1) == 0 &&
         len + sizeof beside <= sizeof MPIR_dll_name) {
-        memcpy(MPIR_dll_name, it.dli_fname, len);
+        memcpy(MPIR_dll_name, path, len);
         memcpy(MPIR_dll_name + len, beside, sizeof beside);
     }
+    free(path);
 }

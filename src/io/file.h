@@ -4,6 +4,7 @@
 #define PLI_IO_FILE_H
 
 #include "base/err.h"
+#include "base/list.h"
 #include "io/file_hints.h"
 #include "io/file_view.h"
 #include "obj/handle.h"
@@ -22,6 +23,7 @@ struct pli_file_window;
 struct pli_file_worker;
 struct pli_info;
 struct pli_request;
+struct pli_shm_mailbox;
 struct pli_win;
 
 // A split collective between its two calls.
@@ -48,11 +50,14 @@ struct pli_file_shared {
 
 // Memory in which members of one host collect what rank 0 writes; see file_ring.h.
 struct pli_file_ring {
-    char *at;        // NULL: it was not made yet,
-    bool is_missing; // or could not be
-    void *memory;    // at rank 0: what was taken
-    int where;       // that memory is
-    size_t *sizes;   // at rank 0: room for a number of each member
+    char *at;                             // NULL: it was not made yet,
+    bool is_missing;                      // or could not be
+    void *memory;                         // at rank 0: what was taken
+    int where;                            // that memory is
+    size_t *sizes;                        // at rank 0: room for a number of each member
+    bool has_help;                        // others copy for rank 0,
+    char *part;                           // by this memory,
+    const struct pli_shm_mailbox *writer; // from its own
 };
 
 // How an aggregator does its part.
@@ -64,6 +69,7 @@ enum pli_file_rounds {
 
 struct pli_file {
     struct pli_obj obj;
+    struct pli_list all;   // files of this process
     struct pli_comm *comm; // the file's alone
     struct pli_file_shared pointer;
     struct pli_file_ring ring;
@@ -72,8 +78,10 @@ struct pli_file {
     char *name;
     int fd;
     int amode;
-    bool can_read; // the descriptor can, also where the program may not
-    bool is_local; // see file_map.h
+    bool is_clone;         // of a file that other processes delete, if it is to be deleted
+    MPI_Offset pos_shared; // in a clone: where the shared pointer was at the fork
+    bool can_read;         // the descriptor can, also where the program may not
+    bool is_local;         // see file_map.h
     bool has_large_pages;
     bool is_memory;  // see file_map.h
     bool is_filled;  // views of all members together have more data than gaps

@@ -211,7 +211,9 @@ static size_t read_mapped(const struct pli_file_access *a, size_t n, MPI_Offset 
             break;
         }
         memcpy(a->run + a->done + done, map.base + lo, part);
-        pli_file_map_close(f, &map);
+        if (!pli_file_map_close(f, &map)) {
+            break;
+        }
     }
     return done;
 }
@@ -330,8 +332,10 @@ static enum pli_err sieve_read(struct pli_file_access *a, const struct sieve *s,
     size_t got = 0;
     if (pli_file_map_open_read(f, s->lo, s->hi, &map)) {
         load(a, s->n, map.base);
-        pli_file_map_close(f, &map);
-        return PLI_OK;
+        if (pli_file_map_close(f, &map)) {
+            return PLI_OK;
+        }
+        a->done -= s->n;
     }
     *buf = *buf != NULL ? *buf : malloc(room);
     if (*buf == NULL) {
@@ -387,9 +391,10 @@ static enum pli_err sieve_write(struct pli_file_access *a, const struct sieve *s
     bool is_end = false;
     if (pli_file_map_open(a->file, s->lo, s->hi, &m)) {
         store(a, s, m.base);
-        pli_file_map_close(a->file, &m);
-        a->done += s->n;
-        return PLI_OK;
+        if (pli_file_map_close(a->file, &m)) {
+            a->done += s->n;
+            return PLI_OK;
+        }
     }
     return a->file->hints.ds_write == PLI_FILE_ENABLE && a->file->can_read
                ? rewrite(a, s)

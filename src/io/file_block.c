@@ -59,8 +59,7 @@ static bool store(struct pli_file *f, const char *buf, size_t len, MPI_Offset at
         return false;
     }
     memcpy(m.base + at, buf, len);
-    pli_file_map_close(f, &m);
-    return true;
+    return pli_file_map_close(f, &m);
 }
 
 // Memory that is the file is written by one process at a time with system calls, and meanwhile by

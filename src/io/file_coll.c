@@ -266,6 +266,7 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
     } else if (err == PLI_OK) {
         mine.pos = a->pos;
         mine.len = (int64_t)a->len;
+        mine.run = (uint64_t)(uintptr_t)a->run;
         mine.lo = pli_file_view_offset(v, a->pos);
         mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
         mine.flags |= o->is_fine ? FLAG_FINE : 0;
@@ -501,6 +502,59 @@ static void place_own(struct pli_file_op *o, MPI_Offset first)
                             o->buf - first);
 }
 
+// The rest of a view that is one run.
+static size_t take_run(const struct pli_cursor *c, size_t len, struct iovec *out)
+{
+    uintptr_t at = (uintptr_t)c->buf + (uintptr_t)c->type->true_lb + c->done;
+    *out = (struct iovec){ .iov_base = (void *)at, .iov_len = len };
+    return len;
+}
+
+// Every run of a member by itself, from its place in the window.
+static void write_runs_of(struct pli_file_op *o, int rank, MPI_Offset first)
+{
+    const struct pli_file_view *v = &o->f->peers[rank];
+    struct iovec iov[N_RUN];
+    struct pli_file_piece pieces[N_RUN];
+    size_t left = o->sizes[rank], done;
+    struct pli_cursor c;
+    pli_file_view_cursor(v, &c, o->buf - first, begin_of(v, &o->wants[rank], first), left);
+    while (left > 0 && o->err == PLI_OK) {
+        int n = 1;
+        left -= v->is_dense ? take_run(&c, left, iov) : pli_cursor_iov(&c, iov, N_RUN, left, &n);
+        for (int k = 0; k < n; k++) {
+            char *at = iov[k].iov_base;
+            pieces[k] = (struct pli_file_piece){ at, iov[k].iov_len, first + (at - o->buf), 0 };
+        }
+        pli_file_coll_note(o, pli_file_block_pieces(o->f, true, pieces, n, &done));
+    }
+}
+
+// Where a file cannot be mapped: every run of every member by itself.
+void pli_file_coll_write_runs(struct pli_file_op *o, MPI_Offset first)
+{
+    for (int i = 0; i < o->f->comm->size; i++) {
+        write_runs_of(o, i, first);
+    }
+}
+
+// Pages of the mapping were lost when a member's data was put there, which comes by calls instead.
+static void write_lost(struct pli_file_op *o, int rank, MPI_Offset first, const char *from)
+{
+    char *mapped = o->buf;
+    if (o->map == NULL || !o->map->fault.is_lost || o->err != PLI_OK) {
+        return;
+    }
+    o->buf = o->plain;
+    if (rank == o->f->comm->rank) {
+        place_own(o, first);
+    } else {
+        place(o, rank, first, from);
+    }
+    write_runs_of(o, rank, first);
+    o->buf = mapped;
+}
+
 // Take the data of as many members as fit the second buffer, and put it into place; then the next.
 static void collect(struct pli_file_op *o, MPI_Offset first)
 {
@@ -524,12 +578,14 @@ static void collect(struct pli_file_op *o, MPI_Offset first)
         }
         if (f->comm->rank >= from && f->comm->rank < to && o->sizes[f->comm->rank] > 0) {
             place_own(o, first);
+            write_lost(o, f->comm->rank, first, NULL);
         }
         used = 0;
         for (int i = from; i < to; i++) {
             if (requests[i] != NULL) {
                 if (pli_file_coll_finish(o, requests[i]) > 0) {
                     place(o, i, first, o->mail + used);
+                    write_lost(o, i, first, o->mail + used);
                 }
                 requests[i] = NULL;
             }
@@ -540,38 +596,6 @@ static void collect(struct pli_file_op *o, MPI_Offset first)
     free(requests);
 }
 
-// The rest of a view that is one run.
-static size_t take_run(const struct pli_cursor *c, size_t len, struct iovec *out)
-{
-    uintptr_t at = (uintptr_t)c->buf + (uintptr_t)c->type->true_lb + c->done;
-    *out = (struct iovec){ .iov_base = (void *)at, .iov_len = len };
-    return len;
-}
-
-// Where a file cannot be mapped: every run of every member by itself.
-void pli_file_coll_write_runs(struct pli_file_op *o, MPI_Offset first)
-{
-    struct pli_file *f = o->f;
-    struct iovec iov[N_RUN];
-    struct pli_file_piece pieces[N_RUN];
-    for (int i = 0; i < f->comm->size; i++) {
-        const struct pli_file_view *v = &f->peers[i];
-        size_t left = o->sizes[i], done;
-        struct pli_cursor c;
-        pli_file_view_cursor(v, &c, o->buf - first, begin_of(v, &o->wants[i], first), left);
-        while (left > 0 && o->err == PLI_OK) {
-            int n = 1;
-            left -=
-                v->is_dense ? take_run(&c, left, iov) : pli_cursor_iov(&c, iov, N_RUN, left, &n);
-            for (int k = 0; k < n; k++) {
-                char *at = iov[k].iov_base;
-                pieces[k] = (struct pli_file_piece){ at, iov[k].iov_len, first + (at - o->buf), 0 };
-            }
-            pli_file_coll_note(o, pli_file_block_pieces(f, true, pieces, n, &done));
-        }
-    }
-}
-
 // What lies between the data of members belongs to others: it is not written.
 static void write_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset last, bool has_gaps)
 {
@@ -579,11 +603,12 @@ static void write_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset las
     struct pli_file_map m;
     size_t done;
     if (has_gaps && o->err == PLI_OK && pli_file_map_open(f, first, last, &m)) {
-        char *own = o->buf;
+        o->plain = o->buf;
         o->buf = m.base + first;
+        o->map = &m;
         collect(o, first);
-        o->buf = own;
-        pli_file_map_close(f, &m);
+        o->map = NULL;
+        pli_file_map_close(f, &m); // what was lost was written
         return;
     }
     collect(o, first);
@@ -608,17 +633,50 @@ static void write_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset las
     pli_file_lock_end(f, first, last);
 }
 
-static void read_own(struct pli_file_op *o, MPI_Offset first, MPI_Offset end)
+static size_t read_plain(struct pli_file_op *o, MPI_Offset first, MPI_Offset last)
 {
     struct pli_file *f = o->f;
-    int me = f->comm->rank;
-    const struct pli_file_want *w = &o->wants[me];
-    MPI_Offset begin = begin_of(&f->view, w, first), stop = pli_file_view_before(&f->view, end);
-    size_t n = stop > begin ? (size_t)(stop - begin) : 0, from = (size_t)(begin - w->pos);
-    n = n < o->sizes[me] ? n : o->sizes[me];
+    size_t got = 0;
+    enum pli_err err = pli_file_lock_begin(f, false, first, last);
+    if (err == PLI_OK) {
+        err = pli_file_block_move(f, false, o->buf, (size_t)(last - first), first, &got);
+        pli_file_lock_end(f, first, last);
+    }
+    pli_file_coll_note(o, err);
+    return got;
+}
+
+// Whether what was loaded from the window is what the file has. Where pages of its mapping were
+// lost it is read again, into the buffer, and may be shorter.
+static bool is_sound(struct pli_file_op *o, MPI_Offset first, MPI_Offset *end)
+{
+    if (o->map == NULL || !o->map->fault.is_lost) {
+        return true;
+    }
+    pli_file_map_close(o->f, o->map);
+    o->map = NULL;
+    o->buf = o->plain;
+    *end = first + (MPI_Offset)read_plain(o, first, *end);
+    return false;
+}
+
+// Begin and length of what a member wants of the window that the file has.
+static size_t available(const struct pli_file_op *o, const struct pli_file_view *v, int rank,
+                        MPI_Offset first, MPI_Offset end, MPI_Offset *begin_out)
+{
+    MPI_Offset begin = begin_of(v, &o->wants[rank], first), stop = pli_file_view_before(v, end);
+    size_t n = stop > begin ? (size_t)(stop - begin) : 0;
+    *begin_out = begin;
+    return n < o->sizes[rank] ? n : o->sizes[rank];
+}
+
+// The next n bytes of the view, to memory.
+static void load_own(const struct pli_file_op *o, MPI_Offset first, MPI_Offset begin, size_t n)
+{
+    size_t from = (size_t)(begin - o->a->pos);
     struct pli_cursor c;
-    pli_file_view_cursor(&f->view, &c, o->buf - first, begin, n);
     char part[8192];
+    pli_file_view_cursor(&o->f->view, &c, o->buf - first, begin, n);
     for (size_t at = 0, m; at < n; at += m) {
         m = n - at < sizeof part ? n - at : sizeof part;
         if (o->a->run != NULL) {
@@ -629,12 +687,37 @@ static void read_own(struct pli_file_op *o, MPI_Offset first, MPI_Offset end)
             pli_file_access_unpack(o->a, from + at, part, m);
         }
     }
+}
+
+static void read_own(struct pli_file_op *o, MPI_Offset first, MPI_Offset end)
+{
+    MPI_Offset begin;
+    size_t n;
+    do {
+        n = available(o, &o->f->view, o->f->comm->rank, first, end, &begin);
+        load_own(o, first, begin, n);
+    } while (!is_sound(o, first, &end));
     o->a->done += n;
+}
+
+static size_t pack_window(struct pli_file_op *o, int rank, MPI_Offset first, MPI_Offset *end,
+                          char *to)
+{
+    const struct pli_file_view *v = &o->f->peers[rank];
+    size_t n;
+    do {
+        struct pli_cursor c;
+        MPI_Offset begin;
+        n = available(o, v, rank, first, *end, &begin);
+        pli_file_view_cursor(v, &c, o->buf - first, begin, n);
+        pli_cursor_pack(&c, to, n);
+    } while (!is_sound(o, first, end));
+    return n;
 }
 
 // What members wanted of this window, as far as the file has it; a member that wanted something
 // gets a message in any case.
-static void send_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset end)
+static void send_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset *end)
 {
     struct pli_file *f = o->f;
     int n = f->comm->size, from = 0;
@@ -650,14 +733,7 @@ static void send_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset end)
             if (to == f->comm->rank || o->sizes[to] == 0) {
                 continue;
             }
-            const struct pli_file_view *v = &f->peers[to];
-            const struct pli_file_want *w = &o->wants[to];
-            MPI_Offset begin = begin_of(v, w, first), stop = pli_file_view_before(v, end);
-            size_t have = stop > begin ? (size_t)(stop - begin) : 0;
-            have = have < o->sizes[to] ? have : o->sizes[to];
-            struct pli_cursor c;
-            pli_file_view_cursor(v, &c, o->buf - first, begin, have);
-            pli_cursor_pack(&c, o->mail + used, have);
+            size_t have = pack_window(o, to, first, end, o->mail + used);
             pli_file_coll_note(o, pli_p2p_isend_on(o->mail + used, (MPI_Count)have, byte_type(), to,
                                                    PLI_FILE_TAG, f->comm, PLI_CHAN_SETUP, 0,
                                                    &requests[to]));
@@ -704,13 +780,7 @@ static size_t read_block(struct pli_file_op *o, MPI_Offset first, MPI_Offset las
         read_ahead(o, round + 1);
         return got;
     }
-    enum pli_err err = pli_file_lock_begin(f, false, first, last);
-    if (err == PLI_OK) {
-        err = pli_file_block_move(f, false, o->buf, (size_t)(last - first), first, &got);
-        pli_file_lock_end(f, first, last);
-    }
-    pli_file_coll_note(o, err);
-    return got;
+    return read_plain(o, first, last);
 }
 
 static void read_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset last, int round)
@@ -719,15 +789,19 @@ static void read_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset last
     struct pli_file_map m;
     bool is_mapped = !o->overlap->is_begun && pli_file_map_open_read(f, first, last, &m);
     size_t got = is_mapped ? (size_t)(last - first) : read_block(o, first, last, round);
+    MPI_Offset end = first + (MPI_Offset)got;
     if (is_mapped) {
+        o->plain = o->buf;
         o->buf = m.base + first;
+        o->map = &m;
     }
-    send_window(o, first, first + (MPI_Offset)got);
+    send_window(o, first, &end);
     if (o->sizes[f->comm->rank] > 0) {
-        read_own(o, first, first + (MPI_Offset)got);
+        read_own(o, first, end);
     }
-    if (is_mapped) {
-        pli_file_map_close(f, &m);
+    if (o->map != NULL) {
+        pli_file_map_close(f, o->map);
+        o->map = NULL;
     }
 }
 

@@ -12,6 +12,7 @@
 
 struct pli_file;
 struct pli_file_access;
+struct pli_file_map;
 struct pli_file_overlap;
 struct pli_file_view;
 struct pli_request;
@@ -24,6 +25,7 @@ struct pli_file_want {
     MPI_Offset lo, hi; // in the file; lo == hi: nothing
     MPI_Offset pos;
     int64_t len;
+    uint64_t run;  // address of its data, where that is one run; else 0
     int64_t flags; // of file_coll.c
 };
 
@@ -36,10 +38,12 @@ struct pli_file_op {
     MPI_Offset end;
     MPI_Offset window; // bytes of a part that are done in a round
     int n_round;
-    char *room, *mail; // aggregator: a buffer of the file, and what comes or goes
-    char *buf;         // the window of this round, in that buffer
-    size_t *sizes;     // aggregator: bytes of each member in this round
-    size_t *ahead;     // the same for the next round
+    char *room, *mail;        // aggregator: a buffer of the file, and what comes or goes
+    char *buf;                // the window of this round, in that buffer
+    struct pli_file_map *map; // has the window of this round; NULL: the buffer has it,
+    char *plain;              // where it would be without
+    size_t *sizes;            // aggregator: bytes of each member in this round
+    size_t *ahead;            // the same for the next round
     struct pli_file_overlap *overlap;
     bool is_fine;     // this member does better with others
     bool is_done;     // this member has read its data before it met the others

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "io/file.h"
+#include "io/file_fault.h"
 #include "io/file_sys.h"
 #include "io/file_turn.h"
 #include "msg/progress.h"
@@ -163,11 +164,10 @@ static bool map_populated(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi
     return true;
 }
 
-bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
-                            struct pli_file_map *out)
+static bool map_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                     struct pli_file_map *out)
 {
-    return pli_file_map_is_allowed(f) &&
-           map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
+    return map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
 }
 
 // Space for [lo, hi) of a file that becomes longer. Where the new end is within a page, ext4 brings
@@ -300,7 +300,7 @@ static bool make_space(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
     return is_made;
 }
 
-bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+static bool map_write(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
 {
     struct stat s;
     if (pli_file_map_is_large(f, lo, hi) && fstat(f->fd, &s) == 0 && s.st_size < hi) {
@@ -309,19 +309,10 @@ bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct 
     if (!pli_file_map_is_allowed(f) || !make_space(f, lo, hi)) {
         return false;
     }
-    return f->is_memory ? map_memory(f, lo, hi, out) : pli_file_map_open_made(f, lo, hi, out);
+    return f->is_memory ? map_memory(f, lo, hi, out) : map_made(f, lo, hi, out);
 }
 
-bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
-                              struct pli_file_map *out)
-{
-    struct stat s;
-    return f->is_memory && pli_file_map_is_allowed(f) && fstat(f->fd, &s) == 0 && s.st_size >= hi &&
-           can_populate() && map_memory(f, lo, hi, out);
-}
-
-bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
-                            struct pli_file_map *out)
+static bool map_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
 {
     struct stat s;
     if (!pli_file_map_is_allowed(f) || fstat(f->fd, &s) != 0 || s.st_size < hi ||
@@ -338,6 +329,39 @@ bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
     return true;
 }
 
+static bool guard(struct pli_file_map *m, bool is_mapped)
+{
+    if (is_mapped) {
+        pli_file_fault_begin(&m->fault, m->start, m->len);
+    }
+    return is_mapped;
+}
+
+bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+{
+    return guard(out, map_write(f, lo, hi, out));
+}
+
+bool pli_file_map_open_made(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                            struct pli_file_map *out)
+{
+    return guard(out, pli_file_map_is_allowed(f) && map_made(f, lo, hi, out));
+}
+
+bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                              struct pli_file_map *out)
+{
+    struct stat s;
+    return guard(out, f->is_memory && pli_file_map_is_allowed(f) && fstat(f->fd, &s) == 0 &&
+                          s.st_size >= hi && can_populate() && map_memory(f, lo, hi, out));
+}
+
+bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                            struct pli_file_map *out)
+{
+    return guard(out, map_read(f, lo, hi, out));
+}
+
 static void drop(struct pli_file_map *kept)
 {
     if (kept != NULL) {
@@ -346,15 +370,17 @@ static void drop(struct pli_file_map *kept)
     }
 }
 
-void pli_file_map_close(struct pli_file *f, struct pli_file_map *m)
+bool pli_file_map_close(struct pli_file *f, struct pli_file_map *m)
 {
-    struct pli_file_map *kept = m->is_kept ? malloc(sizeof *kept) : NULL;
+    bool is_good = pli_file_fault_end(&m->fault);
+    struct pli_file_map *kept = m->is_kept && is_good ? malloc(sizeof *kept) : NULL;
     if (kept == NULL) {
         munmap(m->start, m->len);
-        return;
+        return is_good;
     }
     *kept = *m;
     drop(atomic_exchange(&f->kept[m->is_write], kept));
+    return true;
 }
 
 void pli_file_map_end(struct pli_file *f)

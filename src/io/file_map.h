@@ -4,6 +4,8 @@
 #ifndef PLI_IO_FILE_MAP_H
 #define PLI_IO_FILE_MAP_H
 
+#include "io/file_fault.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +20,7 @@ struct pli_file_map {
     bool has_large; // large pages were asked for
     bool is_write;
     bool is_kept; // the file keeps it for the next access, which finds its page tables filled
+    struct pli_file_fault fault; // while it is open
 };
 
 // What pli_file_sys_type tells of a file system.
@@ -37,11 +40,11 @@ bool pli_file_map_is_allowed(const struct pli_file *f);
 // Whether a mapping of the range would have large pages, unless the system has it in small ones.
 bool pli_file_map_is_large(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi);
 // Map a range of the file for writing; the file has space there afterwards, and its pages are in
-// memory, so that an error of the disk is known now and not by a signal later. False: it cannot be
+// memory, so that an error of the disk is known now, mostly. False: it cannot be
 // had, and the caller writes in another way, which tells why. Context: any thread.
 bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out);
 // The same where the file has space.
-bool pli_file_map_open_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+bool pli_file_map_open_made(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out);
 // The same where memory is the file, and the range before its end: space is made page by page, and
 // others may make some elsewhere in the file at the same time.
@@ -50,7 +53,8 @@ bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
 // The same for reading, of a range that the file has as a whole.
 bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out);
-void pli_file_map_close(struct pli_file *f, struct pli_file_map *m);
+// False: pages were lost meanwhile (file_fault.h), and the caller does the access in another way.
+bool pli_file_map_close(struct pli_file *f, struct pli_file_map *m);
 // Forget what was kept.
 void pli_file_map_end(struct pli_file *f);
 

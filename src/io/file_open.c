@@ -17,7 +17,6 @@
 #include "io/file_uring.h"
 #include "msg/process.h"
 #include "obj/comm.h"
-#include "obj/datatype.h"
 #include "obj/errhandler.h"
 #include "obj/info.h"
 
@@ -210,8 +209,27 @@ static enum pli_err open_all(struct pli_file *f, struct pli_comm *comm, uint64_t
     return pli_file_agree_on(comm, err);
 }
 
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pli_list all = { &all, &all };
+
+void pli_file_open_each(void (*fn)(struct pli_file *f, void *arg), void *arg)
+{
+    for (struct pli_list *at = all.next, *next; at != &all; at = next) {
+        next = at->next;
+        fn(PLI_CONTAINER(at, struct pli_file, all), arg);
+    }
+}
+
+void pli_file_open_forget(struct pli_file *f)
+{
+    pthread_mutex_lock(&all_lock);
+    pli_list_remove(&f->all);
+    pthread_mutex_unlock(&all_lock);
+}
+
 static void destroy(struct pli_file *f)
 {
+    pli_file_open_forget(f);
     pli_file_async_end(f);
     pli_file_coll_end(f);
     pli_file_shared_map_close(f);
@@ -247,6 +265,7 @@ static enum pli_err create(const char *name, int amode, struct pli_info *info,
     if (f == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a file");
     }
+    pli_list_init(&f->all); // until it is open
     f->fd = -1;
     f->my_aggregator = -1;
     f->amode = amode;
@@ -322,6 +341,9 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
     if (err != PLI_OK) {
         return refuse(f, err);
     }
+    pthread_mutex_lock(&all_lock);
+    pli_list_push(&all, &f->all);
+    pthread_mutex_unlock(&all_lock);
     *out = f;
     return PLI_OK;
 }
@@ -336,7 +358,7 @@ static enum pli_err close_all(struct pli_file *f)
     }
     f->fd = -1;
     err = pli_file_agree(f, err);
-    if ((f->amode & MPI_MODE_DELETE_ON_CLOSE) == 0) {
+    if ((f->amode & MPI_MODE_DELETE_ON_CLOSE) == 0 || f->is_clone) {
         return err;
     }
     // After all have closed it: NFS would keep it under another name.

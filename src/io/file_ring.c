@@ -3,7 +3,8 @@
 // rank 0's shared memory, tells rank 0 by an empty message, and goes on with the next window. Rank
 // 0 writes a window when all who have something of it have told; when the ring begins anew it tells
 // members that a slot is free. The system lets one process write to a file at a time, so a second
-// writer would only wait, or make the first one wait.
+// writer would only wait, or make the first one wait. Where each member has a core, others copy
+// from rank 0's memory too, so that it does nothing but write.
 #include "io/file_ring.h"
 
 #include "coll/coll.h"
@@ -13,8 +14,11 @@
 #include "io/file_sys.h"
 #include "msg/p2p.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
+#include "obj/group.h"
 #include "obj/handle.h"
+#include "rma/rma_cma.h"
 #include "rma/win.h"
 #include "rma/win_memory.h"
 
@@ -23,7 +27,8 @@
 
 enum {
     RING = 4 << 20,
-    SHORT_SLOT = 256 << 10, // stays in the cache of the core that writes it
+    SHORT_SLOT = 256 << 10, // stays in the cache of the core that writes it,
+    N_SHORT_SLOT = 2,       // and of the one that fills it
     LONG_SLOT = 1 << 20,    // where ranks share cores each window costs a change of who runs
     SHORTEST = 64 << 10,    // less is not worth it
     PAGE = 4096
@@ -60,6 +65,20 @@ static struct place offer(struct pli_file *f)
     return (struct place){ pli_win_memory_offset(&m, m.at), (int64_t)m.where };
 }
 
+// Whether this member can do what it may have to do: an aggregator other than rank 0 copies for it.
+static bool may_help(struct pli_file *f)
+{
+    if (f->rounds != PLI_FILE_ROUNDS_SHORT || f->n_aggregator < 2 || f->aggregators[0] != 0) {
+        return false;
+    }
+    if (f->my_aggregator <= 0) {
+        return true;
+    }
+    f->ring.writer = pli_rma_cma_box(pli_group_at(f->comm->group, 0));
+    f->ring.part = malloc(SHORT_SLOT);
+    return f->ring.writer != NULL && f->ring.part != NULL && pli_rma_cma_may(f->ring.writer);
+}
+
 enum pli_err pli_file_ring_open(struct pli_file *f, bool *is_there_out)
 {
     *is_there_out = f->ring.at != NULL;
@@ -67,7 +86,7 @@ enum pli_err pli_file_ring_open(struct pli_file *f, bool *is_there_out)
         return PLI_OK;
     }
     struct place p = { .where = PLI_MEMORY_NONE };
-    MPI_Offset lacks = 0;
+    MPI_Offset lacks[2]; // the memory, and help
     if (f->comm->rank == 0) {
         p = offer(f);
     }
@@ -76,12 +95,14 @@ enum pli_err pli_file_ring_open(struct pli_file *f, bool *is_there_out)
         uintptr_t at = (uintptr_t)pli_win_memory_at((int)p.where, p.offset);
         f->ring.at = at != 0 ? (char *)((at + PAGE - 1) / PAGE * PAGE) : NULL;
     }
-    lacks = f->ring.at == NULL;
-    err = pli_file_agree_most(f->comm, err, &lacks, 1);
-    if (err != PLI_OK || lacks != 0) {
+    lacks[0] = f->ring.at == NULL;
+    lacks[1] = !may_help(f);
+    err = pli_file_agree_most(f->comm, err, lacks, 2);
+    if (err != PLI_OK || lacks[0] != 0) {
         pli_file_ring_close(f);
     }
-    f->ring.is_missing = lacks != 0;
+    f->ring.is_missing = lacks[0] != 0;
+    f->ring.has_help = lacks[1] == 0;
     *is_there_out = f->ring.at != NULL;
     return err;
 }
@@ -94,6 +115,7 @@ void pli_file_ring_close(struct pli_file *f)
         pli_win_memory_give(&m);
     }
     free(f->ring.sizes);
+    free(f->ring.part);
     f->ring = (struct pli_file_ring){ .at = NULL };
 }
 
@@ -106,32 +128,38 @@ struct windows {
 static struct windows divide(const struct pli_file_op *o)
 {
     struct windows w = { .base = o->base / PAGE * PAGE, .end = o->end };
-    w.len = o->f->rounds == PLI_FILE_ROUNDS_SHORT ? SHORT_SLOT : LONG_SLOT;
+    bool is_short = o->f->rounds == PLI_FILE_ROUNDS_SHORT;
+    w.len = is_short ? SHORT_SLOT : LONG_SLOT;
     w.n = (int)((w.end - w.base + w.len - 1) / w.len);
-    w.n_slot = RING / (int)w.len;
+    w.n_slot = is_short ? N_SHORT_SLOT : RING / LONG_SLOT;
     return w;
 }
 
-static void tell(struct pli_file_op *o, int rank)
+// A message of a byte: what rank 0 was to be helped with was not done.
+static void tell(struct pli_file_op *o, int rank, bool is_undone)
 {
     struct pli_request *r = NULL;
     atomic_thread_fence(memory_order_release);
-    pli_file_coll_note(o, pli_p2p_isend_on(NULL, 0, byte_type(), rank, PLI_FILE_TAG, o->f->comm,
-                                           PLI_CHAN_SETUP, 0, &r));
+    pli_file_coll_note(o, pli_p2p_isend_on("", is_undone, byte_type(), rank, PLI_FILE_TAG,
+                                           o->f->comm, PLI_CHAN_SETUP, 0, &r));
     if (r != NULL) {
         pli_file_coll_finish(o, r);
     }
 }
 
-static void hear(struct pli_file_op *o, int rank)
+// Returns whether something was left undone.
+static bool hear(struct pli_file_op *o, int rank)
 {
     struct pli_request *r = NULL;
-    pli_file_coll_note(o, pli_p2p_irecv_on(NULL, 0, byte_type(), rank, PLI_FILE_TAG, o->f->comm,
+    char byte;
+    size_t bytes = 0;
+    pli_file_coll_note(o, pli_p2p_irecv_on(&byte, 1, byte_type(), rank, PLI_FILE_TAG, o->f->comm,
                                            PLI_CHAN_SETUP, &r));
     if (r != NULL) {
-        pli_file_coll_finish(o, r);
+        bytes = pli_file_coll_finish(o, r);
     }
     atomic_thread_fence(memory_order_acquire);
+    return bytes > 0;
 }
 
 // This member's data of a window.
@@ -165,8 +193,39 @@ static void write_window(struct pli_file_op *o, char *slot, MPI_Offset lo, MPI_O
     pli_file_lock_end(f, first, last);
 }
 
+// Who copies for rank 0; 0: it does so itself.
+static int helper_of(const struct pli_file_op *o, int window)
+{
+    const struct pli_file *f = o->f;
+    return f->ring.has_help && o->wants[0].run != 0
+               ? f->aggregators[1 + window % (f->n_aggregator - 1)]
+               : 0;
+}
+
+// Rank 0's data of a window, by another member. Returns how many bytes it has.
+static size_t help(struct pli_file_op *o, const char *slot, MPI_Offset lo, MPI_Offset hi,
+                   bool *is_undone_out)
+{
+    const struct pli_file_ring *ring = &o->f->ring;
+    const struct pli_file_view *v = &o->f->peers[0];
+    const struct pli_file_want *w = &o->wants[0];
+    MPI_Offset pos;
+    size_t n = pli_file_coll_share(v, w, lo, hi, &pos);
+    if (n == 0) {
+        return 0;
+    }
+    *is_undone_out =
+        !pli_rma_cma_read(ring->writer, ring->part, w->run + (uint64_t)(pos - w->pos), n);
+    if (!*is_undone_out) {
+        struct pli_cursor c;
+        pli_file_view_cursor(v, &c, (char *)((uintptr_t)slot - (uintptr_t)lo), pos, n);
+        pli_cursor_unpack(&c, ring->part, n);
+    }
+    return n;
+}
+
 // Rank 0: hear of what members have put into a window, and write it.
-static void end_window(struct pli_file_op *o, char *slot, MPI_Offset lo, MPI_Offset hi)
+static void end_window(struct pli_file_op *o, char *slot, MPI_Offset lo, MPI_Offset hi, int helper)
 {
     MPI_Offset first, last;
     size_t sum;
@@ -174,8 +233,9 @@ static void end_window(struct pli_file_op *o, char *slot, MPI_Offset lo, MPI_Off
         return;
     }
     for (int i = 1; i < o->f->comm->size; i++) {
-        if (o->sizes[i] > 0) {
-            hear(o, i);
+        bool is_helper = i == helper && o->sizes[0] > 0;
+        if ((o->sizes[i] > 0 || is_helper) && hear(o, i)) {
+            fill(o, slot, lo, hi);
         }
     }
     if (o->err == PLI_OK) {
@@ -187,25 +247,28 @@ void pli_file_ring_write(struct pli_file_op *o)
 {
     struct pli_file *f = o->f;
     struct windows w = divide(o);
-    bool is_writer = f->comm->rank == 0;
-    if (is_writer && f->has_large_pages) { // ext4: writing is faster where space is there
+    int me = f->comm->rank;
+    if (me == 0 && f->has_large_pages) { // ext4: writing is faster where space is there
         pli_file_coll_note(o, pli_file_sys_reserve(f->fd, f->name, o->base, o->end));
     }
     o->sizes = f->ring.sizes;
     for (int i = 0; i < w.n; i++) {
         MPI_Offset lo = w.base + i * w.len, hi = lo + w.len < w.end ? lo + w.len : w.end;
         char *slot = f->ring.at + (size_t)(i % w.n_slot) * (size_t)w.len;
-        if (!is_writer && i >= w.n_slot) {
+        int helper = helper_of(o, i);
+        bool is_undone = false;
+        if (me != 0 && i >= w.n_slot) {
             hear(o, 0);
         }
-        size_t n = fill(o, slot, lo, hi);
-        if (is_writer) {
-            end_window(o, slot, lo, hi);
+        size_t n = me == 0 && helper != 0 ? 0 : fill(o, slot, lo, hi);
+        n += me != 0 && me == helper ? help(o, slot, lo, hi, &is_undone) : 0;
+        if (me == 0) {
+            end_window(o, slot, lo, hi, helper);
         } else if (n > 0) {
-            tell(o, 0);
+            tell(o, 0, is_undone);
         }
-        for (int k = 1; is_writer && i + w.n_slot < w.n && k < f->comm->size; k++) {
-            tell(o, k);
+        for (int k = 1; me == 0 && i + w.n_slot < w.n && k < f->comm->size; k++) {
+            tell(o, k, false);
         }
     }
     o->sizes = NULL;

@@ -168,6 +168,25 @@ static enum pli_err put(struct pli_file *f, MPI_Offset to)
     return err == PLI_OK ? meet : err;
 }
 
+MPI_Offset pli_file_shared_leave(struct pli_file *f)
+{
+    MPI_Offset pos = f->pointer.word != NULL ? atomic_load(f->pointer.word) : 0;
+    f->pointer = (struct pli_file_shared){ .win = f->pointer.win };
+    return pos;
+}
+
+enum pli_err pli_file_shared_make(struct pli_file *f, MPI_Offset to)
+{
+    struct pli_file_word word = { .where = PLI_MEMORY_NONE };
+    if (f->comm->rank == 0) {
+        word = pli_file_shared_offer(f, f->comm, sizeof(struct pli_file_head));
+    }
+    enum pli_err err =
+        pli_coll_bcast(&word, sizeof word, pli_handle_get(MPI_BYTE, PLI_KIND_DATATYPE), 0, f->comm);
+    err = err == PLI_OK ? pli_file_shared_create(f, f->comm, word) : err;
+    return err == PLI_OK ? put(f, to) : err;
+}
+
 enum pli_err pli_file_shared_reset(struct pli_file *f)
 {
     return put(f, 0);

@@ -27,7 +27,12 @@ struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_
 enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,
                                     struct pli_file_word word);
 void pli_file_shared_destroy(struct pli_file *f);
-// The same without the others, some of which may have none.
+// In a process that was just forked: leave that of its parent alone. Returns where it is, which
+// is not known where it is in a window.
+MPI_Offset pli_file_shared_leave(struct pli_file *f);
+// All clones of members make one of their own. Collective.
+enum pli_err pli_file_shared_make(struct pli_file *f, MPI_Offset to);
+// As pli_file_shared_destroy, without the others, some of which may have none.
 void pli_file_shared_drop(struct pli_file *f);
 
 // Move the pointer by n etypes, and tell where it was. Context: no lock held.

@@ -619,6 +619,27 @@ enum pli_err pli_file_shared_batch_open(struct pli_file *f)
     return PLI_OK;
 }
 
+static void end_thread(struct pli_file_batch *batch)
+{
+    if (batch->has_thread) {
+        atomic_store(&batch->state, ENDING);
+        pli_futex_wake(&batch->state, 1, true);
+        pthread_join(batch->thread, NULL);
+        batch->has_thread = false;
+    }
+}
+
+void pli_file_shared_batch_pause(struct pli_file *f)
+{
+    if (f->batch != NULL) {
+        end_thread(f->batch);
+        atomic_store(&f->batch->state, IDLE);
+        if (pli_file_shared_batch_flush(f) != PLI_OK) {
+            pli_fail_take(NULL); // it is kept
+        }
+    }
+}
+
 void pli_file_shared_batch_close(struct pli_file *f)
 {
     struct pli_file_batch *batch = f->batch;
@@ -628,11 +649,7 @@ void pli_file_shared_batch_close(struct pli_file *f)
     pthread_mutex_lock(&all_lock);
     pli_list_remove(&batch->link);
     pthread_mutex_unlock(&all_lock);
-    if (batch->has_thread) {
-        atomic_store(&batch->state, ENDING);
-        pli_futex_wake(&batch->state, 1, true);
-        pthread_join(batch->thread, NULL);
-    }
+    end_thread(batch);
     pthread_mutex_destroy(&batch->lock);
     free(batch);
     f->batch = NULL;

@@ -21,6 +21,8 @@ void pli_file_shared_batch_offer(struct pli_file *f);
 // Every member, where rank 0 did. Closing ends the thread, and is allowed without.
 enum pli_err pli_file_shared_batch_open(struct pli_file *f);
 void pli_file_shared_batch_close(struct pli_file *f);
+// What was collected is written, and the thread ends until it is needed again.
+void pli_file_shared_batch_pause(struct pli_file *f);
 
 // Collect what is written with the shared pointer. False: the line is to be written by itself.
 // *err_out: lines that were collected before could not be written.

@@ -5,6 +5,7 @@
 
 #include "io/file.h"
 #include "io/file_access.h"
+#include "io/file_fault.h"
 #include "io/file_map.h"
 #include "io/file_sys.h"
 #include "obj/comm.h"
@@ -103,6 +104,7 @@ void pli_file_shared_map_note(struct pli_file *f, const struct pli_file_access *
 static void forget_window(struct pli_file *f, struct pli_file_window *w)
 {
     if (w->lo < w->hi) {
+        pli_file_fault_resume(&w->map.fault);
         pli_file_map_close(f, &w->map);
     }
     w->lo = w->hi = 0;
@@ -140,6 +142,7 @@ static bool move_window(struct pli_file *f, struct pli_file_window *w, MPI_Offse
                     : pli_file_map_open(f, lo, hi, &w->map))) {
         return false;
     }
+    pli_file_fault_keep(&w->map.fault);
     raise_made(words, lo, hi);
     w->lo = lo;
     w->hi = hi;
@@ -164,8 +167,13 @@ bool pli_file_shared_map_write(struct pli_file_access *a)
             continue;
         }
         MPI_Offset to = end < w->hi ? end : w->hi;
+        pli_file_fault_resume(&w->map.fault);
         memcpy(w->map.base + at, a->run + a->len - (end - at), (size_t)(to - at));
-        at = to;
+        if (pli_file_fault_pause(&w->map.fault)) {
+            at = to;
+        } else { // another program made the file shorter
+            forget_window(f, w);
+        }
     }
     pthread_mutex_unlock(&w->lock);
     if (is_stored) {

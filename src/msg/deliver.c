@@ -97,13 +97,30 @@ static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pl
     if (has_data) {
         struct pli_shm_block *block;
         const void *data = data_of(lane, cell, &block);
-        pli_unexpected_fill(p, data, block);
+        if (cell->flags & PLI_MSG_HAS_ROW) {
+            pli_shm_take_row(&lane->shm, p->data, cell->size);
+        } else {
+            pli_unexpected_fill(p, data, block);
+        }
         pli_unexpected_hold(lane, cell->size + sizeof *p);
     } else {
         p->address = cell->word[1];
         p->n_piece = (uint32_t)cell->word[2];
     }
     pli_unexpected_keep(p);
+}
+
+// Its data is in several cells.
+__attribute__((noinline)) static void deliver_row(struct pli_lane *lane, struct pli_request *recv,
+                                                  const struct pli_shm_cell *cell)
+{
+    unsigned char data[PLI_SHM_CELLS_MAX];
+    pli_shm_take_row(&lane->shm, data, cell->size);
+    if (pli_packed_has_form(cell->context)) {
+        pli_deliver_take(recv, data, cell->size, cell->form);
+    } else {
+        pli_deliver_deliver(recv, data, cell->size);
+    }
 }
 
 void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
@@ -137,6 +154,10 @@ void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     }
     if (cell->kind == PLI_MSG_SYNC && cell->word[0] != 0) {
         pli_lane_note(sender_of(lane, cell), PLI_MSG_ACK, cell->word[0], 0, 0);
+    }
+    if (cell->flags & PLI_MSG_HAS_ROW) {
+        deliver_row(lane, recv, cell);
+        return;
     }
     struct pli_shm_block *block;
     const void *data = data_of(lane, cell, &block);

@@ -3,19 +3,27 @@
 #ifndef PLI_MSG_DELIVER_H
 #define PLI_MSG_DELIVER_H
 
+#include "msg/msg_wire.h"
+#include "net/shm/shm.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct pli_conn;
 struct pli_lane;
 struct pli_request;
-struct pli_shm_cell;
 struct pli_unexpected;
 
 // Context of all: lane locked.
 
 // A cell with the head of a message came.
 void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell);
+// Places in the mailbox that the message of a cell takes.
+static inline uint32_t pli_deliver_n_cell(const struct pli_shm_cell *cell)
+{
+    return __builtin_expect((cell->flags & PLI_MSG_HAS_ROW) != 0, 0) ? pli_shm_n_cell(cell->size)
+                                                                     : 1;
+}
 // The receive of a kept message was found; the message is freed.
 void pli_deliver_unexpected(struct pli_request *recv, struct pli_unexpected *p);
 

@@ -52,11 +52,26 @@ static void address(struct pli_shm_cell *cell, const struct pli_request *r, int 
     cell->size = r->size;
 }
 
+// The data in several cells; the first of them is at pos.
+__attribute__((noinline)) static void fill_row(const struct pli_request *r,
+                                               struct pli_shm_cell *cell, uint64_t pos)
+{
+    unsigned char packed[PLI_SHM_CELLS_MAX];
+    const void *data = (const char *)r->buf + r->type->true_lb;
+    if (!r->type->is_dense) {
+        pack_all(r, packed);
+        data = packed;
+    }
+    cell->flags = PLI_MSG_HAS_ROW;
+    memcpy(cell->bytes, data, PLI_SHM_INLINE);
+    pli_shm_fill_row(&r->conn->shm, pos, data, r->size);
+}
+
 // Send small data without asking. False: no room now. is_long: the cell has a word before the data,
 // which is 0 or names the request to acknowledge.
 static inline __attribute__((always_inline)) bool issue_small(struct pli_request *r, bool is_long)
 {
-    size_t inline_max = is_long ? PLI_MSG_SYNC_INLINE : PLI_SHM_INLINE;
+    size_t inline_max = is_long ? PLI_MSG_SYNC_INLINE : PLI_SHM_CELLS_MAX;
     struct pli_shm_block *block = NULL;
     if (r->size > inline_max) {
         block = pli_shm_block_take(&r->lane->shm, r->size);
@@ -66,7 +81,8 @@ static inline __attribute__((always_inline)) bool issue_small(struct pli_request
         pack_all(r, pli_shm_block_data(block));
     }
     uint64_t pos;
-    struct pli_shm_cell *cell = pli_shm_claim(&r->conn->shm, &pos);
+    uint32_t n_cell = is_long || block != NULL ? 1 : pli_shm_n_cell(r->size);
+    struct pli_shm_cell *cell = pli_shm_claim_row(&r->conn->shm, n_cell, &pos);
     if (cell == NULL) {
         if (block != NULL) {
             pli_shm_block_done(block);
@@ -86,6 +102,8 @@ static inline __attribute__((always_inline)) bool issue_small(struct pli_request
         uint64_t offset = pli_shm_block_offset(&r->lane->shm, block) | r->conn->mark;
         cell->flags = PLI_MSG_HAS_BLOCK;
         memcpy(data, &offset, sizeof offset);
+    } else if (n_cell > 1) {
+        fill_row(r, cell, pos);
     } else if (r->type->is_dense) {
         pli_copy_small(data, (const char *)r->buf + r->type->true_lb, r->size);
     } else if (r->size > 0) {

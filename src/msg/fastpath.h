@@ -5,6 +5,7 @@
 #define PLI_MSG_FASTPATH_H
 
 #include "base/copy.h"
+#include "msg/deliver.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/packed.h"
@@ -29,7 +30,7 @@ static inline bool pli_fastpath_send(struct pli_lane *lane, struct pli_comm *com
         return false;
     }
     struct pli_shm_block *block = NULL;
-    if (size > PLI_SHM_INLINE) {
+    if (size > PLI_SHM_CELLS_MAX) {
         block = pli_shm_block_take(&lane->shm, size);
         if (block == NULL) {
             return false;
@@ -37,7 +38,8 @@ static inline bool pli_fastpath_send(struct pli_lane *lane, struct pli_comm *com
         memcpy(pli_shm_block_data(block), data, size);
     }
     uint64_t pos;
-    struct pli_shm_cell *cell = pli_shm_claim(&c->shm, &pos);
+    struct pli_shm_cell *cell =
+        pli_shm_claim_row(&c->shm, block != NULL ? 1 : pli_shm_n_cell(size), &pos);
     if (cell == NULL) {
         if (block != NULL) {
             pli_shm_block_done(block);
@@ -58,8 +60,12 @@ static inline bool pli_fastpath_send(struct pli_lane *lane, struct pli_comm *com
     cell->size = size;
     if (block != NULL) {
         cell->word[0] = pli_shm_block_offset(&lane->shm, block) | c->mark;
-    } else {
+    } else if (size <= PLI_SHM_INLINE) {
         pli_copy_small(cell->bytes, data, size);
+    } else {
+        cell->flags = PLI_MSG_HAS_ROW;
+        memcpy(cell->bytes, data, PLI_SHM_INLINE);
+        pli_shm_fill_row(&c->shm, pos, data, size);
     }
     pli_shm_publish(&c->shm, cell, pos);
     pli_shm_count_sent(&lane->shm, size);
@@ -95,12 +101,14 @@ static inline void pli_fastpath_take(struct pli_lane *lane, const struct pli_shm
         struct pli_shm_block *b = pli_other_job_block(lane->shm.base, cell->word[0]);
         memcpy(data, pli_shm_block_data(b), cell->size);
         pli_shm_block_done(b);
+    } else if (cell->flags & PLI_MSG_HAS_ROW) {
+        pli_shm_take_row(&lane->shm, data, cell->size);
     } else {
         pli_copy_small(data, cell->bytes, cell->size);
     }
     pli_status_set_one(status, cell->src_rank, cell->tag, cell->size);
     pli_shm_count_received(&lane->shm, cell->size);
-    pli_shm_next(&lane->shm);
+    pli_shm_next_row(&lane->shm, pli_deliver_n_cell(cell));
 }
 
 // Look at the mailbox for a while for just this message. No request, no table: allowed only while

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shortest way of a message, for what must not wait. It is not in p2p.c, whose send has the
-// only other copy of it inline.
+// The shortest way of a message, for what must not wait. It is not in p2p.c, whose sends have it
+// inline.
 #include "msg/immediate.h"
 
 #include "msg/fastpath.h"

@@ -6,7 +6,7 @@
 // Numbers are appended and never reused.
 enum pli_msg_kind {
     PLI_MSG_NONE,
-    PLI_MSG_EAGER,      // matched; data inline, or word[0] = block
+    PLI_MSG_EAGER,      // matched; data in one cell or several, or word[0] = block
     PLI_MSG_SYNC,       // matched; word[0] = sender's request or 0: it wants no answer, then data
                         // inline or word[1] = block
     PLI_MSG_RTS,        // matched; word[0] = sender's request, word[1] = address of the data, 0: it
@@ -62,6 +62,7 @@ enum pli_msg_kind {
 enum {
     PLI_MSG_HAS_BLOCK = 1, // flag: the data is in a block
     PLI_MSG_IS_SYNC = 2,   // flag: of a GATEWAY_SEND or GATEWAY_OFFER
+    PLI_MSG_HAS_ROW = 4,   // flag: an EAGER message is in several cells
 };
 
 // Contexts of communicators that span MPI jobs. What IMPI numbers is at most 60 bits; the rest is

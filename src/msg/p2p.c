@@ -311,6 +311,31 @@ enum pli_err pli_p2p_nothing(struct pli_comm *comm, int flags, struct pli_reques
     return r != NULL ? PLI_OK : no_memory();
 }
 
+// Send a small message that can go at once; NULL: it cannot. All that is left for the request to
+// say is that it is done: it keeps neither communicator nor type. Context: lane locked.
+static inline struct pli_request *send_now(const void *buf, MPI_Count count,
+                                           struct pli_datatype *type, int dest, int tag,
+                                           struct pli_comm *comm, enum pli_chan chan)
+{
+    struct pli_lane *lane = comm->ep->lane;
+    uint64_t size = (uint64_t)count * (uint64_t)type->size;
+    uint64_t context = comm->context | (uint64_t)chan;
+    struct pli_id to = pli_group_at(comm->remote, dest);
+    if (size >= lane->fast_end || !type->is_dense || lane->requests.free == NULL ||
+        lane->n_dead != 0 || pli_lane_is_own(lane, to) ||
+        pli_packed_is_external(type, comm, context) ||
+        !pli_fastpath_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag, context,
+                           type)) {
+        return NULL;
+    }
+    struct pli_request *r = pli_request_create(lane); // there is a free one
+    r->flags = PLI_REQ_SEND;
+    r->ops = &send_ops;
+    r->source = dest;
+    atomic_store_explicit(&r->is_done, 1, memory_order_relaxed);
+    return r;
+}
+
 enum pli_err pli_p2p_isend_on(const void *buf, MPI_Count count, struct pli_datatype *type, int dest,
                               int tag, struct pli_comm *comm, enum pli_chan chan, int flags,
                               struct pli_request **out)
@@ -323,7 +348,13 @@ enum pli_err pli_p2p_isend_on(const void *buf, MPI_Count count, struct pli_datat
     }
     struct pli_lane *lane = comm->ep->lane;
     pli_lock_take(&lane->lock);
-    struct pli_request *r = make(buf, count, type, tag, comm, chan);
+    struct pli_request *r = flags == 0 ? send_now(buf, count, type, dest, tag, comm, chan) : NULL;
+    if (r != NULL) {
+        pli_lock_drop(&lane->lock);
+        *out = r;
+        return PLI_OK;
+    }
+    r = make(buf, count, type, tag, comm, chan);
     if (r == NULL) {
         pli_lock_drop(&lane->lock);
         return no_memory();

@@ -80,7 +80,7 @@ static int poll(struct pli_lane *lane)
         } else {
             pli_rndv_cell(lane, cell);
         }
-        pli_shm_next(&lane->shm);
+        pli_shm_next_row(&lane->shm, pli_deliver_n_cell(cell));
         n++;
     }
     enum pli_net_poll why = n > 0 ? PLI_NET_POLL_SHM : PLI_NET_POLL;

@@ -98,7 +98,9 @@ void pli_request_destroy(struct pli_request *r)
     if (__builtin_expect(r->state & PLI_REQ_FREED, 0) && r->comm != NULL) {
         atomic_fetch_sub_explicit(&r->comm->n_left, 1, memory_order_release);
     }
-    pli_datatype_release(r->type);
+    if (r->type != NULL && r->type->obj.value == 0) { // predefined ones are not counted
+        pli_datatype_release(r->type);
+    }
     struct pli_lane *lane = r->lane;
     struct pli_comm *comm = r->comm;
     struct slot *s = (struct slot *)r;

@@ -24,6 +24,17 @@ struct pli_shm_mailbox *pli_rma_cma_box(struct pli_id id)
     return pli_shm_box(&pli_boot.node, row, (int)(id.ep % PLI_NODE_N_LANE));
 }
 
+bool pli_rma_cma_may(const struct pli_shm_mailbox *box)
+{
+    return pli_peer_memory_probe(box);
+}
+
+bool pli_rma_cma_read(const struct pli_shm_mailbox *box, void *to, uint64_t from, size_t bytes)
+{
+    struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)from, bytes };
+    return pli_peer_memory_is_owner(box) && pli_peer_memory_read(box, &local, 1, &remote, 1, bytes);
+}
+
 // The mailbox of a process whose memory may be read, now; NULL: it may not.
 static struct pli_shm_mailbox *reach(struct pli_win_peer *p)
 {

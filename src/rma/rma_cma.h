@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct pli_rma_target;
 struct pli_shm_mailbox;
@@ -15,6 +16,11 @@ struct pli_shm_mailbox;
 // Where a process of this host says who it is; NULL: it is of another host, or its memory is not to
 // be accessed so. Context: any.
 struct pli_shm_mailbox *pli_rma_cma_box(struct pli_id id);
+
+// Whether the memory of that process may be read: tries it. And read it, which fails where the
+// process is another by now. Context: any thread.
+bool pli_rma_cma_may(const struct pli_shm_mailbox *box);
+bool pli_rma_cma_read(const struct pli_shm_mailbox *box, void *to, uint64_t from, size_t bytes);
 
 // Copy a run of bytes between memory here and what the access names, at once. False: it cannot be
 // done so, or failed; the access has to be done by messages. Context: any thread.

@@ -65,6 +65,7 @@ struct pli_win_memory {
     // that a clone can replace them by a copy; NULL: there are none.
     void *pages, *home; // home: where these are in the node memory
     size_t len;
+    bool is_lent; // the pages are those of another window of this process, an endpoint's
 };
 
 struct pli_win_attached {

@@ -4,6 +4,7 @@
 // communicators have become.
 #include "rma/win_fork.h"
 
+#include "boot/boot.h"
 #include "coll/icoll.h"
 #include "comm/comm_make.h"
 #include "msg/progress.h"
@@ -11,6 +12,7 @@
 #include "msg/request.h"
 #include "obj/comm.h"
 #include "obj/group.h"
+#include "onesided/region_lock.h"
 #include "rma/rma_target.h"
 #include "rma/win.h"
 #include "rma/win_make.h"
@@ -19,6 +21,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_in_node_memory(const struct pli_win *w)
 {
@@ -140,7 +143,8 @@ static void copy_one(struct pli_win *w, void *arg)
     enum pli_err *err = arg;
     if (*err == PLI_OK && is_in_node_memory(w)) {
         if (is_of_another(w)) {
-            w->memory = (struct pli_win_memory){ .where = PLI_MEMORY_NONE };
+            w->memory.where = PLI_MEMORY_NONE;
+            w->memory.is_lent = true;
         } else {
             *err = pli_win_memory_copy(&w->memory);
         }
@@ -159,22 +163,17 @@ enum pli_err pli_win_fork_copy(void)
     return err;
 }
 
-// Memory that processes share is not shared by their clones, each of which has its copy.
-static bool is_shared_by_processes(const struct pli_win *w)
+static void lose(struct pli_win *w)
 {
-    bool is = false;
-    for (int i = 0; i < w->comm->size; i++) {
-        is = is || pli_group_at(w->comm->group, i).proc != w->comm->group->me.proc;
-    }
-    return is && w->flavor == MPI_WIN_FLAVOR_SHARED;
+    pli_win_forget(w);
+    atomic_store_explicit(&w->obj.kind, PLI_KIND_LOST, memory_order_relaxed);
 }
 
 static void lose_one(struct pli_win *w, void *arg)
 {
     (void)arg;
-    if (w->comm->obj.kind == PLI_KIND_LOST || is_shared_by_processes(w)) {
-        pli_win_forget(w);
-        atomic_store_explicit(&w->obj.kind, PLI_KIND_LOST, memory_order_relaxed);
+    if (w->comm->obj.kind == PLI_KIND_LOST) {
+        lose(w);
     }
 }
 
@@ -197,25 +196,20 @@ struct exchanges {
     enum pli_err err;
 };
 
-static void tell_one(struct pli_win *w, void *arg)
+static void tell(struct exchanges *all, struct pli_win *w, struct pli_win_member mine)
 {
-    struct exchanges *all = arg;
     struct exchange *x = calloc(1, sizeof *x);
     struct pli_datatype *byte = pli_comm_make_byte();
-    if (all->err != PLI_OK || x == NULL ||
-        (x->infos = calloc((size_t)w->comm->size, sizeof *x->infos)) == NULL) {
+    struct pli_win_member *infos = x != NULL ? calloc((size_t)w->comm->size, sizeof *infos) : NULL;
+    if (infos == NULL) {
         free(x);
-        all->err = all->err != PLI_OK ? all->err : pli_fail(PLI_ERR_NOMEM, "no memory for windows");
+        all->err = pli_fail(PLI_ERR_NOMEM, "no memory for windows");
         return;
     }
-    *x = (struct exchange){ .next = all->first, .win = w, .infos = x->infos };
+    *x = (struct exchange){ .next = all->first, .win = w, .mine = mine, .infos = infos };
     all->first = x;
-    all->err = pli_win_make_guard(w, w->comm, PLI_OK);
-    x->mine = pli_win_make_tell(w);
-    if (all->err == PLI_OK) {
-        all->err = pli_icoll_allgather(&x->mine, sizeof x->mine, byte, x->infos, sizeof x->mine,
-                                       byte, w->comm, &x->req);
-    }
+    all->err = pli_icoll_allgather(&x->mine, sizeof x->mine, byte, infos, sizeof x->mine, byte,
+                                   w->comm, &x->req);
 }
 
 static enum pli_err finish(struct pli_request *req)
@@ -226,21 +220,96 @@ static enum pli_err finish(struct pli_request *req)
     return pli_request_report(req, &status, &is_gone);
 }
 
-enum pli_err pli_win_fork_connect(void)
+// All have told; `use` is what to do about it.
+static enum pli_err hear(struct exchanges *all, enum pli_err (*use)(const struct exchange *x))
 {
-    struct exchanges all = { NULL, PLI_OK };
-    pli_win_each(tell_one, &all);
-    for (struct exchange *x = all.first; x != NULL && x->req != NULL; x = x->next) {
-        enum pli_err err = finish(x->req);
-        all.err = all.err == PLI_OK ? err : all.err;
+    for (struct exchange *x = all->first; x != NULL; x = x->next) {
+        enum pli_err err = x->req != NULL ? finish(x->req) : PLI_OK;
+        all->err = all->err == PLI_OK ? err : all->err;
     }
-    while (all.first != NULL) {
-        struct exchange *x = all.first;
-        all.first = x->next;
-        all.err = all.err == PLI_OK ? pli_win_make_connect(x->win, x->infos) : all.err;
-        all.err = all.err == PLI_OK ? pli_win_region_open(x->win) : all.err;
+    while (all->first != NULL) {
+        struct exchange *x = all->first;
+        all->first = x->next;
+        all->err = all->err == PLI_OK ? use(x) : all->err;
         free(x->infos);
         free(x);
     }
-    return all.err;
+    return all->err;
+}
+
+// Memory that processes share: each clone has a copy of all of it, and one gives its own to the
+// others.
+static bool is_shared_by_processes(const struct pli_win *w)
+{
+    bool is = false;
+    for (int i = 0; i < w->comm->size; i++) {
+        is = is || pli_group_at(w->comm->group, i).proc != w->comm->group->me.proc;
+    }
+    return is && w->flavor == MPI_WIN_FLAVOR_SHARED;
+}
+
+static bool are_all_here(const struct pli_win *w)
+{
+    uint32_t row;
+    bool are = true;
+    for (int i = 0; i < w->comm->size; i++) {
+        are = are && pli_boot_is_here(&pli_boot, pli_group_at(w->comm->group, i).proc, &row);
+    }
+    return are;
+}
+
+// where stays 0 if the clones cannot share memory: they are on several hosts, or have no room.
+static void offer_one(struct pli_win *w, void *arg)
+{
+    struct exchanges *all = arg;
+    struct pli_win_member mine = { .where = PLI_MEMORY_NONE };
+    if (all->err != PLI_OK || !is_shared_by_processes(w)) {
+        return;
+    }
+    if (w->comm->rank == 0 && are_all_here(w) &&
+        pli_win_memory_offer_copy(&w->memory, &mine.memory)) {
+        mine.where = (int32_t)w->memory.where;
+        memset(pli_win_memory_at(mine.where, mine.memory), 0,
+               (size_t)w->comm->size * pli_region_lock_bytes(w->comm->size)); // the guards
+    }
+    tell(all, w, mine);
+}
+
+static enum pli_err join_one(const struct exchange *x)
+{
+    struct pli_win *w = x->win;
+    if (x->infos[0].where == PLI_MEMORY_NONE) {
+        lose(w);
+        return PLI_OK;
+    }
+    size_t guard = pli_region_lock_bytes(w->comm->size) * (size_t)w->comm->rank;
+    w->guard = (struct pli_guard *)(void *)((char *)w->memory.pages + guard);
+    return pli_win_memory_join(&w->memory, x->infos[0].where, x->infos[0].memory);
+}
+
+static void tell_one(struct pli_win *w, void *arg)
+{
+    struct exchanges *all = arg;
+    all->err = all->err == PLI_OK ? pli_win_make_guard(w, w->comm, PLI_OK) : all->err;
+    if (all->err == PLI_OK) {
+        tell(all, w, pli_win_make_tell(w));
+    }
+}
+
+static enum pli_err connect_one(const struct exchange *x)
+{
+    enum pli_err err = pli_win_make_connect(x->win, x->infos);
+    return err == PLI_OK ? pli_win_region_open(x->win) : err;
+}
+
+enum pli_err pli_win_fork_connect(void)
+{
+    struct exchanges all = { NULL, PLI_OK };
+    pli_win_each(offer_one, &all);
+    enum pli_err err = hear(&all, join_one);
+    if (err == PLI_OK) {
+        pli_win_each(tell_one, &all);
+        err = hear(&all, connect_one);
+    }
+    return err;
 }

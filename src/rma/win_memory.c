@@ -24,7 +24,7 @@ static const void *to_home(const struct pli_win_memory *m, const void *p)
 
 uint64_t pli_win_memory_offset(const struct pli_win_memory *m, const void *p)
 {
-    return m->where == PLI_MEMORY_SEGMENT ? pli_segment_offset(p)
+    return m->where == PLI_MEMORY_SEGMENT ? pli_segment_offset(to_home(m, p))
            : m->where == PLI_MEMORY_ARENA ? pli_arena_offset(to_home(m, p))
                                           : 0;
 }
@@ -36,7 +36,7 @@ void *pli_win_memory_at(int where, uint64_t offset)
 
 void pli_win_memory_give(struct pli_win_memory *m)
 {
-    if (m->pages != m->home) { // a second mapping, or a copy
+    if (m->pages != m->home && !m->is_lent) { // a second mapping, or a copy
         munmap(m->pages, m->len);
     }
     m->pages = m->home = NULL;
@@ -163,5 +163,40 @@ enum pli_err pli_win_memory_copy(struct pli_win_memory *m)
     }
     m->where = PLI_MEMORY_COPY;
     m->at = m->home = NULL;
+    m->is_lent = false;
+    return PLI_OK;
+}
+
+bool pli_win_memory_offer_copy(struct pli_win_memory *m, uint64_t *offset_out)
+{
+    struct pli_win_memory taken;
+    char *home = NULL;
+    if (take_segment(&taken, m->len)) {
+        home = taken.at;
+    } else if (take_arena(&taken, m->len + page_size())) {
+        home = (char *)whole_pages((uintptr_t)taken.at);
+    } else {
+        return false;
+    }
+    memcpy(home, m->pages, m->len);
+    m->where = taken.where;
+    m->at = taken.at;
+    *offset_out =
+        taken.where == PLI_MEMORY_SEGMENT ? pli_segment_offset(home) : pli_arena_offset(home);
+    return true;
+}
+
+enum pli_err pli_win_memory_join(struct pli_win_memory *m, int where, uint64_t offset)
+{
+    void *home = pli_win_memory_at(where, offset);
+    bool is_there = home != NULL &&
+                    (m->is_lent ||
+                     mremap(home, 0, m->len, MREMAP_MAYMOVE | MREMAP_FIXED, m->pages) == m->pages);
+    if (!is_there) {
+        return pli_fail(PLI_ERR_NOMEM, "cannot map %zu bytes of a shared window: %s", m->len,
+                        strerror(errno));
+    }
+    m->where = (unsigned)where;
+    m->home = home;
     return PLI_OK;
 }

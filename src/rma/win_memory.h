@@ -21,6 +21,11 @@ void *pli_win_memory_share(struct pli_win_memory *m, int where, uint64_t offset,
 // In a process that was just forked: let the pages be a copy that is this process's alone.
 // Context: the parent does not change them meanwhile.
 enum pli_err pli_win_memory_copy(struct pli_win_memory *m);
+// Such a copy becomes memory that others of the host can map: one member moves it there, and tells
+// where it is (m->where and *offset_out; false: there is no room), and every other one lets its
+// pages be that memory. Addresses stay.
+bool pli_win_memory_offer_copy(struct pli_win_memory *m, uint64_t *offset_out);
+enum pli_err pli_win_memory_join(struct pli_win_memory *m, int where, uint64_t offset);
 void pli_win_memory_give(struct pli_win_memory *m);
 // Where memory is, as others of the host can be told; and where that is here: NULL, not at all.
 uint64_t pli_win_memory_offset(const struct pli_win_memory *m, const void *p);

@@ -59,6 +59,10 @@ class Job:
             if ARGS.sanitized is None:
                 raise Skip("no MPICH, or a compiler without -fsanitize=thread, when the tree was configured")
             return [*launcher("mpich"), "-n", count, ARGS.sanitized, *self.parts], ARGS.sanitized
+        if name == "abi":  # a job of ours whose library is any with the standard ABI to libimpi
+            if ARGS.abi is None:
+                raise Skip("this is not the whole tree: there is no library with the standard ABI")
+            return [ARGS.ours[0], "-n", count, "env", f"LD_PRELOAD={ARGS.abi}", ARGS.ours[1], *self.parts], ARGS.abi
         if name not in OTHERS:
             raise Skip(f"{name} is not installed (no mpicc.{name} when the tree was configured)")
         library, program = OTHERS[name]
@@ -79,7 +83,10 @@ class Job:
         self.address = self.server.stdout.readline().strip()
         for rank, (command, library) in enumerate(commands):
             env = {**self.env, **self.each.get(rank, {})}
-            if library is None:
+            if library is not None and library == ARGS.abi:  # mpiexec of ours would join by itself
+                where = [f"IMPI_SERVER={self.address}", f"IMPI_CLIENT={rank}"]
+                command = [*command[:4], *where, *command[4:]]
+            elif library is None:
                 command = [command[0], "--impi", self.address, "--impi-rank", str(rank),
                            *command[1:]]
             else:
@@ -191,6 +198,12 @@ def case_ours():
     """Clients of ours alone; of each the processes share memory, or not."""
     for net in ("auto", "tcp"):
         good(["pliant:2", "pliant:2"], env={"PLIANT_NET": net})
+
+
+def case_abi():
+    """Any library with the standard ABI; here ours, as if it were another's."""
+    good(["abi:2", "pliant:1", "abi:1"])
+    good(["pliant:1", "abi:2", "abi:1"], "own", "threads", "persistent_coll")
 
 
 def case_strict():
@@ -328,6 +341,7 @@ if __name__ == "__main__":
     parser.add_argument("--agent", required=True)
     parser.add_argument("--other", nargs=3, action="append", default=[])
     parser.add_argument("--ours", nargs=2)
+    parser.add_argument("--abi")
     parser.add_argument("--sanitized")
     parser.add_argument("--fortran", nargs=2, action="append", default=[])
     parser.add_argument("case", nargs="+")

@@ -120,6 +120,9 @@ foreach(program world letter)
         list(APPEND ${program}_args --ours $<TARGET_FILE:mpiexec> $<TARGET_FILE:impi_${program}>)
     endif()
 endforeach()
+if(TARGET mpi_abi AND TARGET mpiexec)
+    list(APPEND world_args --abi ${PLI_IMPI_SHIM_DIR}/libimpi_abi.so)
+endif()
 # The library's lock, seen by the thread sanitizer: library and program are built once more. MPICH is
 # clean under it; Open MPI's own threads are not, so it would say nothing there.
 include(CheckCSourceCompiles)
@@ -159,7 +162,7 @@ foreach(mpi ${PLI_IMPI_OTHERS})
         list(APPEND world_args --fortran ${mpi} ${exe})
     endif()
 endforeach()
-foreach(case alone two ours strict three many own threads sanitized fortran tls nat lost)
+foreach(case alone two ours abi strict three many own threads sanitized fortran tls nat lost)
     add_test(NAME impi.world_${case}
         COMMAND Python3::Interpreter ${PLI_IMPI_TESTS}/test_world.py ${world_args} ${case})
     set_tests_properties(impi.world_${case} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77

@@ -600,12 +600,27 @@ static int is_wanted(const char *name, int argc, char **argv)
     return !has_names && !is_asked_for;
 }
 
+// Of what there is of a world, mpiexec of Pliant MPI keeps this from its ranks.
+static int is_told(void)
+{
+    return getenv("IMPI_SERVER") != NULL || getenv("IMPI_TOKEN") != NULL;
+}
+
 int world_is_joined(void)
 {
 #if defined(MPICH) || defined(OPEN_MPI)
-    return getenv("IMPI_SERVER") != NULL || getenv("IMPI_TOKEN") != NULL;
+    return is_told();
 #else
     return 1;
+#endif
+}
+
+int world_is_foreign(void)
+{
+#if defined(MPICH) || defined(OPEN_MPI)
+    return 1;
+#else
+    return is_told();
 #endif
 }
 

@@ -29,5 +29,7 @@ void world_across_parts(MPI_Comm inter);   // the same; makes others of it
 
 // Whether the job is part of a world, and not one that its MPI runs by itself.
 int world_is_joined(void);
+// Whether its MPI is another than Pliant MPI, or Pliant MPI taken for another by libimpi_abi.
+int world_is_foreign(void);
 
 #endif

@@ -28,7 +28,6 @@ static void colors(MPI_Comm comm, int n)
     free(all);
 }
 
-#if defined(MPICH) || defined(OPEN_MPI)
 static void must_refuse(int code, const char *call)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -91,7 +90,6 @@ static void natives(MPI_Comm comm)
     CHECK(v == 77);
 #endif
 }
-#endif
 
 // Who shares memory: those of a client, in the order of the keys; one of the world stays out.
 static void neighbours(MPI_Comm comm, int me, int n)
@@ -145,12 +143,12 @@ void world_own(int me, int n)
     MPI_Comm_split(MPI_COMM_WORLD, attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR), me, &mine);
     CHECK(attr(mine, IMPI_CLIENT_SIZE) == 1 && attr(mine, IMPI_CLIENT_COLOR) == 0);
     CHECK(attr(MPI_COMM_SELF, IMPI_CLIENT_SIZE) == 1);
-#if defined(MPICH) || defined(OPEN_MPI)
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
-    refusals(comm, me, n);
-    natives(mine);
-#endif
+    if (world_is_foreign()) {
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+        refusals(comm, me, n);
+        natives(mine);
+    }
     MPI_Comm_free(&mine);
     MPI_Comm_free(&comm);
 }

@@ -161,12 +161,7 @@ static void typed_to_packed(int me, int to, int from, int n, int mode)
 // packed data is external32 here: such neighbours leave it out.
 void world_packed(int me, int n)
 {
-#if defined(MPICH) || defined(OPEN_MPI)
-    const int is_ours = 0;
-#else
-    const int is_ours = 1;
-#endif
-    int all_ours = 0;
+    int is_ours = !world_is_foreign(), all_ours = 0;
     MPI_Allreduce(&is_ours, &all_ours, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     for (int by = 0; by < n && all_ours; by++) {
         int to = (me + by) % n, from = (me + n - by) % n;

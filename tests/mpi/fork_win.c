@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { N = 3000, N_END = 2 };
+enum { N = 3000, N_END = 2, LARGE = 12 << 20 };
 
 struct windows {
     MPI_Win got, made, attached, shared; // got: of MPI_Win_allocate
-    long *got_at, *shared_at;
+    long *got_at, *shared_at, *right_at; // right_at: the part of the next rank
     long made_at[N], attached_at[N];
 };
 
@@ -38,12 +38,15 @@ static void make(struct windows *w, MPI_Comm comm)
 {
     long first = 1000000L * (rank_of(comm) + 1);
     MPI_Aint size = N * sizeof(long);
+    int unit;
     T_MPI(MPI_Win_allocate(size, sizeof(long), MPI_INFO_NULL, comm, &w->got_at, &w->got));
     T_MPI(MPI_Win_create(w->made_at, size, sizeof(long), MPI_INFO_NULL, comm, &w->made));
     T_MPI(MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &w->attached));
     T_MPI(MPI_Win_attach(w->attached, w->attached_at, size));
     T_MPI(MPI_Win_allocate_shared(size, sizeof(long), MPI_INFO_NULL, comm, &w->shared_at,
                                   &w->shared));
+    T_MPI(MPI_Win_shared_query(w->shared, (rank_of(comm) + 1) % size_of(comm), &size, &unit,
+                               &w->right_at));
     T_MPI(MPI_Win_set_name(w->got, "grid"));
     T_MPI(MPI_Win_set_errhandler(w->got, MPI_ERRORS_RETURN));
     T_MPI(MPI_Win_set_errhandler(w->shared, MPI_ERRORS_RETURN));
@@ -161,12 +164,34 @@ static void use_new_world(void)
     T_MPI(MPI_Win_free(&win));
 }
 
+// The clones have a window of their own, with the data at the same addresses, also those that
+// MPI_Win_shared_query gave before; and each sees what the others store.
+static void use_shared(struct windows *w, int was, int n, int is_new)
+{
+    MPI_Aint size;
+    int unit;
+    long *right_at;
+    T_MPI(MPI_Win_shared_query(w->shared, (was + 1) % n, &size, &unit, &right_at));
+    T_OK(right_at == w->right_at);
+    T_EQ(size, N * (MPI_Aint)sizeof(long));
+    T_EQ(n_wrong(right_at, 1000000L * ((was + 1) % n + 1)), 0);
+    T_MPI(MPI_Barrier(is_new ? MPI_COMM_CHILDREN : MPI_COMM_PARENTS));
+    use(w->shared, w->shared_at, is_new ? 200 : 100);
+    T_MPI(MPI_Win_fence(0, w->shared));
+    right_at[N - 1] += is_new;
+    T_MPI(MPI_Win_fence(0, w->shared));
+}
+
 static void all(void)
 {
     struct windows *w = malloc(sizeof *w);
     int was = rank_of(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD), len;
-    char name[MPI_MAX_OBJECT_NAME];
+    char name[MPI_MAX_OBJECT_NAME], *large_at;
+    MPI_Win large; // than what processes that come later can share
     make(w, MPI_COMM_WORLD);
+    T_MPI(MPI_Win_allocate_shared(LARGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &large_at, &large));
+    T_MPI(MPI_Win_set_errhandler(large, MPI_ERRORS_RETURN));
+    large_at[LARGE - 1] = (char)(was + 1);
     int is_new = split(n) == 0;
     check_data(w, was); // before any other rank changes it
     T_MPI(MPI_Barrier(MPI_COMM_WORLD));
@@ -175,17 +200,16 @@ static void all(void)
     }
     MPI_Win_get_name(w->got, name, &len);
     T_STR(name, "grid");
+    use_shared(w, was, n, is_new);
     if (is_new && n > 1) {
-        T_REFUSED(MPI_Win_fence(0, w->shared), MPI_ERR_WIN, "made before MPI_Fork");
-        fill(w->shared_at, -1);
+        T_REFUSED(MPI_Win_fence(0, large), MPI_ERR_WIN, "made before MPI_Fork");
     } else {
-        T_MPI(MPI_Win_fence(0, w->shared));
-        use(w->shared, w->shared_at, 100);
+        T_MPI(MPI_Win_fence(0, large));
     }
+    T_EQ(large_at[LARGE - 1], was + 1); // data is there in any case
+    T_MPI(MPI_Win_free(&large));
     use_new_world();
-    if (!is_new && n > 1) {
-        T_EQ(w->shared_at[N - 1], 1000000L * (was + 1) + N - 1); // the clone's is its own
-    }
+    T_EQ(w->shared_at[N - 1], 1000000L * (was + 1) + N - 1 + is_new);
     free_all(w);
     free(w);
 }
@@ -235,6 +259,7 @@ static void twice(void)
     use_all(w, MPI_COMM_WORLD, 0);
     int is_new = split_filled(w, was, n);
     use_all(w, is_new ? MPI_COMM_CHILDREN : MPI_COMM_PARENTS, is_new);
+    use_shared(w, was, n, is_new);
     use_new_world();
     free_all(w);
     free(w);
@@ -243,8 +268,8 @@ static void twice(void)
 struct end {
     pthread_t thread;
     MPI_Comm comm;
-    MPI_Win win;
-    long *at;
+    MPI_Win win, shared;
+    long *at, *shared_at;
     long tag;
     int index;
 };
@@ -256,6 +281,9 @@ static void *make_end(void *arg)
         MPI_Win_allocate(N * sizeof(long), sizeof(long), MPI_INFO_NULL, e->comm, &e->at, &e->win));
     fill(e->at, 1000000L * (rank_of(e->comm) + 1));
     use(e->win, e->at, 10);
+    T_MPI(MPI_Win_allocate_shared(N * sizeof(long), sizeof(long), MPI_INFO_NULL, e->comm,
+                                  &e->shared_at, &e->shared));
+    fill(e->shared_at, 1000000L * (rank_of(e->comm) + 1));
     return arg;
 }
 
@@ -264,6 +292,10 @@ static void *use_end(void *arg)
     struct end *e = arg;
     use(e->win, e->at, e->tag);
     T_MPI(MPI_Win_free(&e->win));
+    T_EQ(n_wrong(e->shared_at, 1000000L * (rank_of(e->comm) + 1)), 0);
+    T_MPI(MPI_Barrier(e->comm));
+    use(e->shared, e->shared_at, e->tag);
+    T_MPI(MPI_Win_free(&e->shared));
     T_MPI(MPI_Comm_free(&e->comm));
     return arg;
 }

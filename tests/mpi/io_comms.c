@@ -205,17 +205,93 @@ static void use_log(MPI_Comm c)
     free(seen);
 }
 
-static void fork_rank(void)
+// A clone of one rank has no file of them all; its parents have theirs. Refused: one in use.
+static void fork_one(void)
 {
-    MPI_File f = open_file(MPI_COMM_WORLD);
+    MPI_Comm before = MPI_COMM_WORLD;
+    MPI_File f = open_file(before);
+    char data[RECORD] = "";
+    use(f, before, 1);
+    T_EQ(MPI_File_write_at_all_begin(f, 0, data, RECORD, MPI_BYTE), 0);
     int got = MPI_Fork(1);
     T_OK(got < 0);
-    expect(-got, MPI_ERR_OTHER, "has 1 files (MPI_File_open)");
-    use(f, MPI_COMM_WORLD, 1);
+    expect(-got, MPI_ERR_OTHER, "MPI_Fork was called while MPI_File_write_at_all_begin waits");
+    T_EQ(MPI_File_write_at_all_end(f, data, MPI_STATUS_IGNORE), 0);
+    use(f, before, 2);
+    got = MPI_Fork(1);
+    T_OK(got >= 0);
+    if (got == 0) {
+        expect(MPI_File_write_at(f, 0, data, 1, MPI_BYTE, MPI_STATUS_IGNORE), MPI_ERR_FILE,
+               "made before MPI_Fork");
+    } else {
+        use(f, MPI_COMM_PARENTS, 3);
+    }
     T_EQ(MPI_File_close(&f), 0);
-    use_log(MPI_COMM_WORLD); // the thread that writes lines is no thread of the clone
-    T_OK(MPI_Fork(1) >= 0);
-    use_log(MPI_COMM_WORLD);
+    T_OK(f == MPI_FILE_NULL);
+}
+
+// Clones of all ranks have a file of their own: the same bytes, and pointers where they were.
+static void fork_all(void)
+{
+    enum { LINE = 10 };
+    int me = rank_of(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD);
+    char line[LINE + 1];
+    MPI_Offset at, shared, size;
+    MPI_File log, f = open_file(MPI_COMM_WORLD);
+    T_EQ(MPI_File_seek(f, 7 + me, MPI_SEEK_SET), 0);
+    T_EQ(MPI_File_seek_shared(f, 5 * RECORD, MPI_SEEK_SET), 0);
+    char log_path[sizeof path + 4];
+    snprintf(log_path, sizeof log_path, "%s.log", path);
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, log_path,
+                       MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                       &log),
+         0);
+    snprintf(line, sizeof line, "%*d\n", LINE - 1, me);
+    T_EQ(MPI_File_write_shared(log, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_write_shared(log, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    int got = MPI_Fork(n);
+    T_OK(got >= 0);
+    MPI_Comm mine = got > 0 ? MPI_COMM_PARENTS : MPI_COMM_CHILDREN;
+    T_EQ(MPI_File_get_position(f, &at), 0);
+    T_EQ(at, 7 + me);
+    T_EQ(MPI_File_get_position_shared(f, &shared), 0);
+    T_EQ(shared, 5 * RECORD);
+    T_EQ(MPI_File_get_position_shared(log, &shared), 0);
+    T_EQ(shared, 2 * LINE * n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int turn = 0; turn < 4; turn++) { // of parents, and of clones
+        if (turn % 2 == (got > 0)) {
+            use(f, mine, turn);
+            T_EQ(MPI_File_write_ordered(log, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    T_EQ(MPI_File_get_position_shared(log, &shared), 0);
+    T_EQ(shared, 4 * LINE * n); // each has its own
+    T_EQ(MPI_File_get_size(log, &size), 0);
+    T_EQ(size, 4 * LINE * n);
+    if (got == 0) { // what is to be deleted is so by the parents
+        T_EQ(MPI_File_close(&log), 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    T_EQ(access(log_path, F_OK), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (got > 0) {
+        T_EQ(MPI_File_close(&log), 0);
+        T_OK(access(log_path, F_OK) != 0);
+    }
+    T_EQ(MPI_File_close(&f), 0);
+}
+
+static void fork_rank(int has_log)
+{
+    fork_one();
+    name_file(MPI_COMM_WORLD);
+    fork_all();
+    name_file(MPI_COMM_WORLD);
+    if (has_log) { // the thread that writes lines is no thread of the clone
+        use_log(MPI_COMM_WORLD);
+    }
     use_once(MPI_COMM_WORLD);
 }
 
@@ -284,7 +360,7 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "spawn") == 0) {
         spawn(argv[0]);
     } else if (strcmp(argv[1], "fork") == 0) {
-        fork_rank();
+        fork_rank(argc == 2); // "fork short" is without it
     } else {
         int version;
         MPIX_Comm_world_version(MPI_COMM_WORLD, &version);

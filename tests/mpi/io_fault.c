@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -25,7 +26,8 @@ static struct {
     size_t most;   // bytes that a call moves; 0: all
     int interrupt; // every second call is interrupted
     int sync_error, open_error, lock_error;
-    int is_far; // files are on a file system of the network
+    int is_far;     // files are on a file system of the network
+    int peer_error; // every third time that memory of another process is read
 } fault;
 static int n_call, n_behind; // of these in another thread than that of main
 static pthread_t main_thread;
@@ -98,6 +100,17 @@ ssize_t preadv64(int fd, const struct iovec *iov, int n, off_t at)
     return move_data(SYS_preadv, fd, iov, n, at);
 }
 
+ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
+                         const struct iovec *from, unsigned long n_from, unsigned long flags)
+{
+    static int n_peer;
+    if (fault.peer_error != 0 && n_peer++ % 3 == 2) {
+        errno = fault.peer_error;
+        return -1;
+    }
+    return syscall(SYS_process_vm_readv, pid, to, n_to, from, n_from, flags);
+}
+
 int fstatfs64(int fd, struct statfs64 *out);
 int fstatfs64(int fd, struct statfs64 *out)
 {
@@ -143,6 +156,22 @@ int open(const char *name, int flags, ...)
     int mode = (flags & O_CREAT) != 0 ? va_arg(args, int) : 0;
     va_end(args);
     return open_file(name, flags, mode);
+}
+
+// Another program makes the file shorter when pages of a mapping of it are there and not yet used.
+static int cut_fd = -1, n_cut;
+static off_t cut_to;
+
+int madvise(void *at, size_t len, int advice)
+{
+    enum { POPULATE_READ = 22, POPULATE_WRITE = 23 };
+    int rc = (int)syscall(SYS_madvise, at, len, advice);
+    if (rc == 0 && len > 0 && cut_fd >= 0 &&
+        (advice == POPULATE_READ || advice == POPULATE_WRITE)) {
+        n_cut += ftruncate(cut_fd, cut_to) == 0;
+        cut_fd = -1;
+    }
+    return rc;
 }
 
 // WINDOW: half of the buffer of an aggregator, in which another half is under way.
@@ -475,6 +504,61 @@ static void check_windows(void)
     fault.is_far = 0;
 }
 
+// Data that ranks of one host collect in windows of shared memory, or in rounds: whichever window
+// fails, all ranks are told, and calls that are interrupted or move little are not seen.
+static void check_whole(void)
+{
+    enum { SIZE = 512, LEN = 768 << 10 };
+    char *data = malloc(LEN), *back = malloc(LEN);
+    MPI_Datatype view;
+    MPI_File f;
+    T_MUST(data != NULL && back != NULL);
+    for (int i = 0; i < LEN; i++) {
+        data[i] = (char)(i * 5 + i / 509 + me);
+    }
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
+         0);
+    MPI_Type_vector(LEN / SIZE, SIZE, SIZE * n, MPI_BYTE, &view);
+    MPI_Type_commit(&view);
+    T_EQ(MPI_File_set_view(f, (MPI_Offset)SIZE * me, MPI_BYTE, view, "native", MPI_INFO_NULL), 0);
+    MPI_Type_free(&view);
+    static const struct {
+        int error, class;
+    } kinds[] = { { EIO, MPI_ERR_IO }, { ENOSPC, MPI_ERR_NO_SPACE }, { EDQUOT, MPI_ERR_QUOTA } };
+    for (int i = 0; i < 6; i++) {
+        MPI_Request r = MPI_REQUEST_NULL;
+        int rc = 0;
+        MPI_Barrier(MPI_COMM_WORLD);
+        fault.error = kinds[i % 3].error;
+        fault.after = i / 3; // the first window, or the second
+        if (i % 2 == 0) {
+            rc = MPI_File_write_at_all(f, 0, data, LEN, MPI_BYTE, MPI_STATUS_IGNORE);
+        } else {
+            MPI_File_iwrite_at_all(f, 0, data, LEN, MPI_BYTE, &r);
+            rc = MPI_Wait(&r, MPI_STATUS_IGNORE);
+        }
+        fault.error = 0;
+        expect(rc, kinds[i % 3].class, kinds[i % 3].error, true);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 2; i++) { // and where members cannot copy for the one that writes
+        T_EQ(MPI_File_set_size(f, 0), 0);
+        fault.interrupt = i == 0;
+        fault.most = i == 0 ? 5000 : 0;
+        fault.peer_error = i == 1 ? EFAULT : 0;
+        T_EQ(MPI_File_write_at_all(f, 0, data, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        fault.interrupt = 0;
+        fault.most = 0;
+        fault.peer_error = 0;
+        memset(back, 0, LEN);
+        T_EQ(MPI_File_read_at_all(f, 0, back, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        T_EQ(memcmp(data, back, LEN), 0);
+    }
+    T_EQ(MPI_File_close(&f), 0);
+    free(data);
+    free(back);
+}
+
 // A folder that goes while a file in it is open.
 static void check_folder(void)
 {
@@ -506,6 +590,158 @@ static void check_folder(void)
            MPI_ERR_NO_SUCH_FILE, ENOENT, false);
 }
 
+static volatile sig_atomic_t n_own; // signals that the program's own handler got
+
+static void on_bus(int sig)
+{
+    (void)sig;
+    n_own++;
+}
+
+// Records with gaps, so that they are moved through a mapping; one rank aggregates for all. The
+// last way is a line of a log in a mapping.
+static MPI_File open_cut(const char *name, int way, bool has_gaps)
+{
+    MPI_File f;
+    MPI_Info info;
+    MPI_Datatype record, view;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "cb_nodes", "1");
+    MPI_Info_set(info, "romio_cb_write", "enable");
+    MPI_Info_set(info, "romio_cb_read", "enable");
+    MPI_Info_set(info, "pliant_shared_map", "enable");
+    int mode = MPI_MODE_CREATE | (way == SHARED ? MPI_MODE_WRONLY : MPI_MODE_RDWR);
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, name, mode, info, &f), 0);
+    MPI_Info_free(&info);
+    if (has_gaps) {
+        MPI_Type_contiguous(RECORD, MPI_BYTE, &record);
+        MPI_Type_create_resized(record, 0, (MPI_Aint)RECORD * (n + 1), &view);
+        MPI_Type_commit(&view);
+        MPI_Offset disp = (MPI_Offset)RECORD * me;
+        T_EQ(MPI_File_set_view(f, disp, MPI_BYTE, view, "native", MPI_INFO_NULL), 0);
+        MPI_Type_free(&view);
+        MPI_Type_free(&record);
+    }
+    return f;
+}
+
+// Rank 0's access, or that of all, while another program cuts the file.
+static void check_cut_way(const char *name, int way, bool is_write, bool has_gaps)
+{
+    MPI_File f = open_cut(name, way, has_gaps);
+    bool has_part = me == 0 || is_collective(way);
+    MPI_Offset at = way == SHARED ? 0 : has_gaps ? 0 : (MPI_Offset)BYTES * me;
+    long step = has_gaps ? (long)RECORD * (n + 1) : RECORD, records = N_RECORD / 3;
+    T_EQ(MPI_File_set_size(f, 0), 0);
+    if (way != SHARED) {
+        T_EQ(move(f, true, AT_ALL, at), 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    memset(in, 0, BYTES);
+    cut_to = is_write ? 0 : records * step + (has_gaps ? 0 : (off_t)BYTES * me);
+    int fd = open(name, O_RDWR), old = n_cut;
+    if (me == 0) {
+        cut_fd = fd;
+    }
+    if (has_part) {
+        T_EQ(move(f, is_write, way, at), 0);
+    }
+    bool was_cut = n_cut > old;
+    cut_fd = -1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (is_write && has_part) {
+        T_EQ(way == SHARED ? (int)pread(fd, in, BYTES, 0) : 0, way == SHARED ? BYTES : 0);
+        T_EQ(way == SHARED ? 0 : MPI_File_read_at(f, at, in, BYTES, MPI_BYTE, MPI_STATUS_IGNORE),
+             0);
+        T_EQ(memcmp(in, out, BYTES), 0);
+    } else if (has_part && (me == 0 || has_gaps)) {
+        T_EQ(memcmp(in, out, (size_t)records * RECORD), 0);
+        T_EQ(in[records * RECORD + RECORD - 1], 0); // the file has no more
+    }
+    T_OK(me != 0 || was_cut);
+    close(fd);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
+static bool is_one_host(void)
+{
+    MPI_Comm host;
+    int size;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_size(host, &size);
+    MPI_Comm_free(&host);
+    return size == n;
+}
+
+// Another program writes without the system's cache; who has read that page from a mapping before
+// sees it.
+static void check_direct(void)
+{
+    enum { PAGE = 4096 };
+    MPI_File f = open_cut(path, AT, true);
+    char *page = aligned_alloc(PAGE, PAGE);
+    T_MUST(page != NULL);
+    T_EQ(move(f, true, AT_ALL, 0), 0);
+    T_EQ(move(f, false, AT, 0), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    int fd = open(path, O_RDWR | O_DIRECT), is_written = 0; // not every file system has that
+    memset(page, 'd', PAGE);
+    if (me == 0 && fd >= 0) {
+        is_written = pwrite(fd, page, PAGE, PAGE) == PAGE;
+    }
+    MPI_Bcast(&is_written, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    T_EQ(move(f, false, AT, 0), 0);
+    for (int i = 0; i < BYTES && is_written; i++) {
+        long at = (long)(i / RECORD) * RECORD * (n + 1) + (long)RECORD * me + i % RECORD;
+        if (in[i] != (at / PAGE == 1 ? 'd' : out[i])) {
+            fprintf(stderr, "rank %d: byte %ld of the file is read as %d\n", me, at, in[i]);
+            t_failed++;
+            break;
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(page);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
+static void check_cut(void)
+{
+    char memory[80];
+    sigset_t bus, was;
+    struct sigaction now;
+    snprintf(memory, sizeof memory, "/dev/shm/io_fault.%s", strrchr(path, '.') + 1);
+    sigemptyset(&bus);
+    sigaddset(&bus, SIGBUS);
+    signal(SIGBUS, on_bus);
+    for (int i = 0; i < 4; i++) {
+        const char *name = i % 2 == 0 ? path : memory;
+        pthread_sigmask(i < 2 ? SIG_UNBLOCK : SIG_BLOCK, &bus, NULL);
+        check_cut_way(name, AT, true, true);
+        check_cut_way(name, AT, false, true);
+        check_cut_way(name, AT_ALL, true, true);
+        check_cut_way(name, AT_ALL, false, true);
+        check_cut_way(name, I_AT, false, true);
+        if (i < 2 && is_one_host()) { // the signal must not be blocked
+            check_cut_way(name, SHARED, true, false);
+        }
+        pthread_sigmask(SIG_UNBLOCK, &bus, &was);
+        T_EQ(sigismember(&was, SIGBUS), i >= 2);
+    }
+    T_EQ(n_own, 0);
+    raise(SIGBUS); // the program's handler is back
+    T_EQ(n_own, 1);
+    T_EQ(sigaction(SIGBUS, NULL, &now), 0);
+    T_OK(now.sa_handler == on_bus);
+    signal(SIGBUS, SIG_DFL);
+    T_OK(me != 0 || n_cut > 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        unlink(memory);
+    }
+}
+
 int main(int argc, char **argv)
 {
     main_thread = pthread_self();
@@ -530,6 +766,11 @@ int main(int argc, char **argv)
     if (n > 1) { // one rank alone does not exchange anything
         check_windows();
     }
+    if (n > 1 && is_one_host()) {
+        check_whole();
+    }
+    check_cut();
+    check_direct();
     check_folder();
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {

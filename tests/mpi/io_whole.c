@@ -5,6 +5,7 @@
 // compared byte by byte, and what ranks read is. A limit of the size of files is told to all.
 //
 //     io_whole [FOLDER]
+//     io_whole FOLDER full    the folder is on a small disk: it is full before all is written
 #include "io_t.h"
 #include "t.h"
 
@@ -233,6 +234,47 @@ static void limit(MPI_File f)
     drop(&m);
 }
 
+// Every way of writing meets the end of a disk: all ranks of a collective call have the error,
+// with a sentence. Afterwards the file can be cut and written.
+static void full(MPI_File f)
+{
+    static const long sizes[] = { 64, 512, 4096, 1 << 20 };
+    char text[MPI_MAX_ERROR_STRING], *data = malloc(TOTAL);
+    T_MUST(data != NULL);
+    memset(data, 'x', TOTAL);
+    for (int i = 0; i < 16; i++) {
+        long size = sizes[i / 4];
+        int rc = 0, class, same, len = TOTAL / n / (int)size * (int)size;
+        MPI_Request r = MPI_REQUEST_NULL;
+        T_EQ(MPI_File_set_size(f, 0), 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        set_view(f, me * size, size, size * n);
+        rc = i % 4 == 0   ? MPI_File_write_at_all(f, 0, data, len, MPI_BYTE, MPI_STATUS_IGNORE)
+             : i % 4 == 1 ? MPI_File_write_at(f, 0, data, len, MPI_BYTE, MPI_STATUS_IGNORE)
+             : i % 4 == 2 ? MPI_File_iwrite_at_all(f, 0, data, len, MPI_BYTE, &r)
+                          : MPI_File_write_ordered(f, data, len, MPI_BYTE, MPI_STATUS_IGNORE);
+        rc = rc == 0 && i % 4 == 2 ? MPI_Wait(&r, MPI_STATUS_IGNORE) : rc;
+        MPI_Error_class(rc, &class);
+        MPI_Allreduce(&class, &same, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        T_EQ(same, MPI_ERR_NO_SPACE);
+        if (i % 4 != 1) {
+            T_EQ(class, MPI_ERR_NO_SPACE);
+        }
+        if (class != MPI_SUCCESS) {
+            MPI_Error_string(rc, text, &same);
+            T_HAS(text, path);
+            T_HAS(text, "No space left on device");
+        }
+        T_EQ(MPI_File_set_size(f, 0), 0);
+        T_EQ(MPI_File_seek_shared(f, 0, MPI_SEEK_SET), 0);
+        T_EQ(MPI_File_write_at_all(f, 0, data, (int)size / n * n, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    }
+    free(data);
+    if (me == 0) {
+        printf("full %d times\n", 16);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const long sizes[] = { 8, 300, 4096, 70000, 200000, 1300000 };
@@ -244,13 +286,19 @@ int main(int argc, char **argv)
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
     T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
          0);
-    for (int i = 0; i < (int)(sizeof sizes / sizeof sizes[0]); i++) {
+    bool is_full = argc > 2 && strcmp(argv[2], "full") == 0;
+    if (is_full) {
+        full(f);
+    }
+    for (int i = 0; !is_full && i < (int)(sizeof sizes / sizeof sizes[0]); i++) {
         if (sizes[i] * n <= TOTAL) {
             records(f, sizes[i], i % 2 == 0 ? 0 : 4099, i == 2, i);
         }
     }
-    overlaps(f, 9);
-    limit(f);
+    if (!is_full) {
+        overlaps(f, 9);
+        limit(f);
+    }
     T_EQ(MPI_File_close(&f), 0);
     if (me == 0) {
         unlink(path);

@@ -184,6 +184,67 @@ static void to_other(void)
     }
 }
 
+enum { ROW = 320 };
+
+static unsigned char row_at(int pass, int n, int i)
+{
+    return (unsigned char)(pass * 31 + n * 7 + i);
+}
+
+// Every size around what a message has room for in the places of a mailbox, many times around it;
+// the receive is there before the message, looks for it, or comes later, and has holes or not.
+static void in_a_row(void)
+{
+    enum { PASSES = 8 };
+    static unsigned char mine[ROW + 1][2 * ROW + 2];
+    static MPI_Request reqs[ROW + 1];
+    static MPI_Status got[ROW + 1];
+    MPI_Datatype holes;
+    MPI_Type_create_resized(MPI_BYTE, 0, 2, &holes);
+    MPI_Type_commit(&holes);
+    for (int pass = 0; pass < PASSES; pass++) {
+        int step = pass >= PASSES / 2 ? 2 : 1, how = pass % 4;
+        MPI_Datatype type = step == 2 ? holes : MPI_BYTE;
+        for (int n = 0; n <= ROW; n++) {
+            memset(mine[n], 0xa5, sizeof mine[n]);
+            for (int i = 0; i < n && rank == 0; i++) {
+                mine[n][i * step] = row_at(pass, n, i);
+            }
+            if (rank == 1 && how == 0) {
+                MPI_Irecv(mine[n], n + 1, type, 0, 7, MPI_COMM_WORLD, &reqs[n]);
+            }
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int n = 0; n <= ROW && rank == 0; n++) {
+            if (how == 3) {
+                MPI_Send(mine[n], n, type, 1, 7, MPI_COMM_WORLD);
+                reqs[n] = MPI_REQUEST_NULL;
+            } else {
+                MPI_Isend(mine[n], n, type, 1, 7, MPI_COMM_WORLD, &reqs[n]);
+            }
+        }
+        if (how == 1) {
+            MPI_Barrier(MPI_COMM_WORLD); // all messages have come, and none was expected
+        }
+        for (int n = 0; n <= ROW && rank == 1 && how != 0; n++) {
+            MPI_Recv(mine[n], n + 1, type, 0, 7, MPI_COMM_WORLD, &got[n]);
+        }
+        if (rank == 0 || how == 0) {
+            MPI_Waitall(ROW + 1, reqs, got);
+        }
+        for (int n = 0; n <= ROW && rank == 1; n++) {
+            int is_good = 1;
+            for (int i = 0; i < n; i++) {
+                is_good &= mine[n][i * step] == row_at(pass, n, i);
+                is_good &= step == 1 || mine[n][i * 2 + 1] == 0xa5;
+            }
+            T_OK(is_good && mine[n][n * step] == 0xa5);
+            check_status(&got[n], 0, 7, n, type);
+        }
+    }
+    MPI_Type_free(&holes);
+}
+
 static void to_myself(void)
 {
     int seed = 5000;
@@ -216,6 +277,7 @@ int main(int argc, char **argv)
     static char space[MAX * sizeof(int) + 4 * MPI_BSEND_OVERHEAD];
     T_EQ(MPI_Buffer_attach(space, sizeof space), MPI_SUCCESS);
     to_other();
+    in_a_row();
     to_myself();
     void *back;
     int len;

@@ -291,6 +291,13 @@ static void refuse(void)
     T_MPI(MPIX_Plan_create_block(world, world, 9, &plan));
     T_REFUSED(MPIX_Plan_get_global(plan, 9, &one), MPI_ERR_ARG, "has");
     T_REFUSED(MPIX_Plan_get_missing(plan, -1, NULL, NULL, &n), MPI_ERR_ARG, "below 0");
+    int from[9] = { 7 }, to[9] = { 0 }; // once an error at one end left the receives of it waiting
+    T_REFUSED(MPIX_Plan_execute(plan, NULL, to, MPI_INT), MPI_ERR_BUFFER, "is NULL");
+    T_REFUSED(MPIX_Plan_execute(plan, from, NULL, MPI_INT), MPI_ERR_BUFFER, "is NULL");
+    T_REFUSED(MPIX_Plan_execute(plan, from, from, MPI_INT), MPI_ERR_BUFFER, "may not overlap");
+    T_REFUSED(MPIX_Plan_execute(plan, MPI_IN_PLACE, to, MPI_INT), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+    T_MPI(MPIX_Plan_execute(plan, from, to, MPI_INT));
+    T_EQ(to[0], 7);
     T_MPI(MPIX_Plan_free(&plan));
 }
 

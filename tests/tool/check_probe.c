@@ -388,6 +388,118 @@ static void file_leak(void)
     n_done++;
 }
 
+static MPI_File own_file(void)
+{
+    MPI_File file;
+    char name[256];
+    snprintf(name, sizeof name, "%s/check_probe.%d", getenv("TMPDIR"), rank);
+    int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    if (MPI_File_open(MPI_COMM_SELF, name, mode, MPI_INFO_NULL, &file) != MPI_SUCCESS) {
+        fprintf(stderr, "no file %s\n", name);
+    }
+    return file;
+}
+
+// Buffers of accesses to files, which are under way until their request is complete.
+static void file_changed(void)
+{
+    MPI_File file = own_file();
+    MPI_Request request;
+    MPI_File_iwrite_at(file, 0, numbers, 4, MPI_INT, &request); // here: file-changed
+    numbers[is_right ? 5 : 1]++;
+    MPI_Wait(&request, MPI_STATUS_IGNORE); // there: file-changed
+    MPI_File_close(&file);
+    n_done++;
+}
+
+static void file_freed(void)
+{
+    MPI_File file = own_file();
+    MPI_Request request;
+    int *p = calloc(64, sizeof *p);
+    MPI_File_iread_at(file, 0, p, 64, MPI_INT, &request); // there: file-freed
+    is_right ? (void)0 : free(p);                         // here: file-freed
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    is_right ? free(p) : (void)0;
+    MPI_File_close(&file);
+    n_done++;
+}
+
+static void file_overlap(void)
+{
+    MPI_File file = own_file();
+    MPI_Request request;
+    MPI_File_iread_at(file, 0, numbers, 64, MPI_INT, &request); // there: file-overlap
+    int *into = numbers + (is_right ? 64 : 63);
+    MPI_File_read_at(file, 0, into, 4, MPI_INT, MPI_STATUS_IGNORE); // here: file-overlap
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+    n_done++;
+}
+
+static void file_unfinished(void)
+{
+    MPI_File file = own_file();
+    MPI_Request request;
+    MPI_File_iwrite_at(file, 0, numbers, 4, MPI_INT, &request); // here: file-unfinished
+    if (is_right) {
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_File_close(&file);
+    n_done++;
+}
+
+static void collective_changed(void)
+{
+    MPI_Request request[2];
+    MPI_Iallreduce(numbers, others, 4, MPI_INT, MPI_SUM, world, &request[0]); // here: collective-changed
+    MPI_Ibcast(numbers + 100, 4, MPI_INT, 0, world, &request[1]);
+    numbers[is_right ? 5 : 1]++;
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE); // there: collective-changed
+    n_done++;
+}
+
+#if MPI_VERSION >= 4
+// A partition may be written until it is marked; twice, because the request is used again.
+static void parts_changed(void)
+{
+    int to = (rank + 1) % size, from = (rank + size - 1) % size;
+    MPI_Request r[2];
+    MPI_Info none = MPI_INFO_NULL;
+    MPI_Psend_init(numbers, 4, 16, MPI_INT, to, 0, world, none, &r[0]); // here: parts-changed
+    MPI_Precv_init(others, 4, 16, MPI_INT, from, 0, world, none, &r[1]);
+    for (int round = 0; round < 2; round++) {
+        MPI_Startall(2, r);
+        for (int i = 0; i < 4; i++) {
+            numbers[16 * i] = round;
+            i < 3 ? MPI_Pready(i, r[0]) : MPI_Pready_range(3, 3, r[0]);
+        }
+        numbers[is_right ? 64 : 33] += round;
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE); // there: parts-changed
+    }
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+    n_done++;
+}
+
+static void parts_leak(void)
+{
+    MPI_Request r;
+    MPI_Psend_init(numbers, 4, 16, MPI_INT, rank, 0, world, MPI_INFO_NULL, &r); // here: parts-leak
+    if (is_right) {
+        MPI_Request_free(&r);
+    }
+    n_done++;
+}
+#else // of other MPIs
+static void parts_changed(void)
+{
+}
+static void parts_leak(void)
+{
+}
+#endif
+
 static void race(void)
 {
     MPI_Win win;
@@ -695,6 +807,13 @@ int main(int argc, char **argv)
         { "request-leak", request_leak },
         { "leaks", leaks },
         { "file-leak", file_leak },
+        { "file-changed", file_changed },
+        { "file-freed", file_freed },
+        { "file-overlap", file_overlap },
+        { "file-unfinished", file_unfinished },
+        { "collective-changed", collective_changed },
+        { "parts-changed", parts_changed },
+        { "parts-leak", parts_leak },
         { "race", race },
         { "own-race", own_race },
         { "lock-race", lock_race },

@@ -415,6 +415,8 @@ def refused(env, d):
     """What cannot be is said in a sentence, and harms nothing."""
     for args, want in ((("--checkpoint-interval", 1, "true"), "needs --checkpoint-dir"),
                        (("--checkpoint-dir", "/proc/nowhere", "true"), "cannot be used"),
+                       (("--checkpoint-dir", "/etc/passwd", "true"), "/etc/passwd cannot be used: Not a directory"),
+                       (("--checkpoint-keep", "3", "true"), "--checkpoint-keep needs --checkpoint-dir"),
                        (("--restart", "/nowhere"), "No such file"),
                        (("--restart", d, "true"), "takes no program"),
                        (("--checkpoint-dir", d, "--ranks-per-proc", 2, "-n", 2, "true"), "exclude"),

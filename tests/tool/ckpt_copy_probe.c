@@ -42,7 +42,7 @@ static void check(int is_good, const char *text)
 
 static int lines[2] = { -1, -1 };
 static uint64_t n_step_line; // steps that have added a line
-enum { LINE = 8 }; // bytes
+enum { LINE = 8 };           // bytes
 
 static void add_line(void)
 {
@@ -56,8 +56,7 @@ static void add_line(void)
 static void check_lines(void)
 {
     char line[LINE + 1] = "";
-    check(lseek(lines[0], 0, SEEK_END) == (off_t)(n_step_line * LINE),
-          "the length of the file");
+    check(lseek(lines[0], 0, SEEK_END) == (off_t)(n_step_line * LINE), "the length of the file");
     for (uint64_t i = 0; i < n_step_line; i++) {
         check(pread(lines[0], line, LINE, (off_t)(i * LINE)) == LINE, "a line");
         check(atoi(line) == (int)i + 1, "the number of a line");

@@ -37,7 +37,8 @@ def threads(env):
     """Other threads are in the clones as they are in the ranks, over both transports, and beside work on all cores."""
     for net in ("shm", "tcp"):
         for i in range(5):
-            r = run({**env, "PLIANT_NET": net}, "threads", n=2 + i % 2)
+            what = ("threads", "multiple", "work", "work", "multiple")[i]
+            r = run({**env, "PLIANT_NET": net}, what, n=2 + i % 2)
             check(r.rc == 0 and r.out.count("has good threads") == 4 + i % 2, f"{net}: {r}")
 
 
@@ -58,9 +59,10 @@ def failures(env):
 
 def refused(env):
     for what, words in (("dies", "rank 0 was forked, but the clone could not become a rank"),
-                        ("multiple", "rank 0 has 4 threads, of which several may be in a call")):
+                        ("waits", "rank 0 has a thread in calls of MPI")):
         r = run(env, what)
         check(r.rc == 0 and r.out.count("MPI_Fork: " + words) == 2, f"{what}: {r}")
+        check(what != "waits" or "received 1" in r.out, f"{what}: {r}")
     r = run(env, "", "--elastic", "1:3")
     check(r.rc == 0 and r.out.count("4 ranks are outside --elastic 1:3") == 2, f"{r}")
     r = run(env, "", n=1)

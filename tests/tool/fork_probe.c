@@ -29,6 +29,63 @@ static void dies_in_fork(void)
     kill(getpid(), SIGKILL);
 }
 
+// MPI_THREAD_MULTIPLE: threads that each have an endpoint, and wait outside of MPI for work.
+enum { N_WORKER = 3 };
+static MPI_Comm ends[N_WORKER];
+static pthread_t workers[N_WORKER];
+static pthread_barrier_t work;
+static volatile int is_work_over, n_bad_work;
+
+static void *do_work(void *arg)
+{
+    int i = (int)(long)arg, rank, size, sum;
+    for (;;) {
+        pthread_barrier_wait(&work);
+        if (is_work_over) {
+            return arg;
+        }
+        MPI_Comm_rank(ends[i], &rank);
+        MPI_Comm_size(ends[i], &size);
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, ends[i]);
+        __atomic_add_fetch(&n_bad_work, sum != size * (size - 1) / 2, __ATOMIC_RELAXED);
+        pthread_barrier_wait(&work);
+    }
+}
+
+static void start_workers(void)
+{
+    MPI_Comm_create_endpoints(MPI_COMM_WORLD, N_WORKER, MPI_INFO_NULL, ends);
+    pthread_barrier_init(&work, NULL, N_WORKER + 1);
+    for (long i = 0; i < N_WORKER; i++) {
+        pthread_create(&workers[i], NULL, do_work, (void *)i);
+    }
+}
+
+static void use_workers(void)
+{
+    for (int i = 0; i < 2 * 50; i++) {
+        pthread_barrier_wait(&work);
+    }
+}
+
+static int end_workers(void)
+{
+    is_work_over = 1;
+    pthread_barrier_wait(&work);
+    for (int i = 0; i < N_WORKER; i++) {
+        pthread_join(workers[i], NULL);
+        MPI_Comm_free(&ends[i]);
+    }
+    return n_bad_work == 0;
+}
+
+// A thread in a call of MPI.
+static void *wait_in_call(void *arg)
+{
+    MPI_Recv(arg, 1, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    return arg;
+}
+
 static int fork_on(const char *hosts)
 {
     MPI_Info info;
@@ -41,7 +98,9 @@ static int fork_on(const char *hosts)
 
 int main(int argc, char **argv)
 {
-    int level, is_multiple = argc > 1 && strcmp(argv[1], "multiple") == 0;
+    int level, is_waiting = argc > 1 && is(argv[1], "waits"), received = 0, sent = 1;
+    int is_multiple = is_waiting || (argc > 1 && (is(argv[1], "multiple") || is(argv[1], "work")));
+    pthread_t waiting;
     MPI_Init_thread(&argc, &argv, is_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &level);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     const char *what = argc > 1 ? argv[1] : "";
@@ -58,8 +117,14 @@ int main(int argc, char **argv)
         }
     }
     printf("before, without an end of line;"); // must be printed once
-    if (is(what, "threads") || (is_multiple && rank == 0)) {
+    if (is(what, "threads") || is(what, "multiple")) {
         start_counting();
+    } else if (is(what, "work")) {
+        start_workers();
+        use_workers();
+    } else if (is_waiting && rank == 0) {
+        pthread_create(&waiting, NULL, wait_in_call, &received);
+        nap(0.05);
     }
     if (is(what, "dies") && rank == 0) {
         pthread_atfork(NULL, NULL, dies_in_fork);
@@ -68,6 +133,11 @@ int main(int argc, char **argv)
     if (got < 0) {
         MPI_Error_string(-got, text, &len);
         printf(" rank %d: %s\n", rank, text);
+        if (is_waiting && rank == 0) { // and no harm was done
+            MPI_Send(&sent, 1, MPI_INT, 0, 7, MPI_COMM_SELF);
+            pthread_join(waiting, NULL);
+            printf("received %d\n", received);
+        }
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Finalize();
         return 0;
@@ -76,7 +146,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     printf(" rank %d of %d\n", rank, size);
     fflush(stdout);
-    if (is(what, "threads")) { // those of a clone go on, and are its own
+    if (is(what, "work")) {
+        use_workers();
+        printf("rank %d has %s threads\n", rank, end_workers() ? "good" : "bad");
+    } else if (is(what, "threads") || is_multiple) { // those of a clone go on, and are its own
         nap(0.01);
         printf("rank %d has %s threads\n", rank, end_counting() ? "good" : "bad");
     } else if (is(what, "where")) {

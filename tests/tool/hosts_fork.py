@@ -68,13 +68,14 @@ def failures(env, _, to=()):
 
 def threads(env, _, to=()):
     """Other threads are in the clones, too."""
-    r = run(env, "threads", to=to)
-    check(r.rc == 0 and r.out.count("has good threads") == 4, r)
+    for what in ("threads", "work")[len(to):]:  # "work": MPI_THREAD_MULTIPLE, and endpoints
+        r = run(env, what, to=to)
+        check(r.rc == 0 and r.out.count("has good threads") == 4, f"{what}: {r}")
 
 
 def refused(env, _):
     for what, words in (("dies", "rank 0 was forked, but the clone could not become a rank"),
-                        ("multiple", "rank 0 has 4 threads, of which several may be in a call")):
+                        ("waits", "rank 0 has a thread in calls of MPI")):
         r = run(env, what)
         check(r.rc == 0 and r.out.count("MPI_Fork: " + words) == 2, f"{what}: {r}")
     r = run(env, "", "--elastic", "1:3")

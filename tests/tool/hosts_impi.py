@@ -135,7 +135,24 @@ def translated():
     check(all(rc == 0 for rc, _, _ in out), f"behind a translator: {out}")
 
 
+def late():
+    """A world of two hosts is joined from two others while it runs."""
+    pipes = {"env": ENV, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+    what = [program("elastic_late"), "4"]
+    jobs = [C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, "--hosts", "vc1:1,vc2:1", "--elastic", "1:4", "--host-world", *what], **pipes)]
+    token = ""
+    while not token.startswith("elastic1-"):
+        line = jobs[0].stderr.readline()
+        token = next((w for w in line.split() if w.startswith("elastic1-")), "") if line else "elastic1-none"
+    jobs += [C.popen(host, [MPIEXEC, "--join", token, *what], **pipes) for host in ("vc3", "vc4")]
+    out = [(*j.communicate(timeout=LIMIT * SLOW), j.returncode) for j in jobs]
+    check([(rc, len(re.findall(r"rank \d of 4 sum 6", text))) for text, _, rc in out] == [(0, 2), (0, 1), (0, 1)], f"{out}")
+    left = left_behind(C, HOSTS)
+    check(not left, f"left behind: {left}")
+
+
 good(["vc1:1,vc2:1", "vc3:2"], program("span_p2p"))
+late()
 translated()
 good(["vc1:2,vc2:1", "vc3:1,vc4:2"], program("span_coll"))
 good(["vc1:1,vc2:2,vc3:1", "vc4:1"], program("span_comm"), "2", "4")

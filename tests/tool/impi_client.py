@@ -9,11 +9,12 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, mark, nothing_left, status
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, check, mark, nothing_left, sanitizer_behind, sanitizer_flags, status
 
 IMPIRUN = os.path.join(BUILD, "bin", "impirun")
 SERVER = os.path.join(BUILD, "bin", "impi-server")
 LIMIT = 200
+sanitizer_behind()  # libimpi comes before it in programs of other MPIs
 MARK = mark()
 os.environ.update(MARK)
 for name in ("IMPI_SERVER", "IMPI_CLIENT", "IMPI_AUTH_KEY", "IMPI_AUTH_NONE"):
@@ -179,6 +180,42 @@ def go_wrong():
     nothing_left(MARK)
 
 
+# A launcher that knows nothing of IMPI, for which mpiexec of ours has its words taken away and given to the ranks.
+OTHER_MPIEXEC = f"""#!/bin/sh
+told="IMPI_SERVER=$IMPI_SERVER IMPI_CLIENT=$IMPI_CLIENT"
+unset IMPI_SERVER IMPI_CLIENT
+n=$2
+shift 2
+exec {MPIEXEC} -n $n env $told "$@"
+"""
+
+
+def other_library():
+    """A program of another MPI with the standard ABI: found out from the library that the loader finds for it."""
+    with tempfile.TemporaryDirectory() as top:
+        prefix, ours = os.path.join(top, "other"), os.path.join(BUILD, "lib", "libmpi_abi.so.1")
+        for name in ("lib", "bin"):
+            os.makedirs(os.path.join(prefix, name))
+        with open(ours, "rb") as f, open(os.path.join(prefix, "lib", "libmpi_abi.so.1"), "wb") as to:
+            to.write(f.read().replace(b"Pliant MPI", b"Stiff  MPI"))
+        path = os.path.join(top, "program")
+        subprocess.run(["cc", *sanitizer_flags(), "-I", os.path.join(BUILD, "include"), "-o", path, os.path.join(SOURCE, "tests", "mpi", "span_join.c"),
+                        ours, f"-Wl,--disable-new-dtags,-rpath,{prefix}/lib"], check=True, capture_output=True)
+        r = Run("--local", "-n", 2, path, ":", "-n", 1, program("span_join"), tool=IMPIRUN)
+        check(r.rc == 2 and f"no mpiexec is found for {prefix}/lib/libmpi_abi.so.1; name it" in r.words, f"without a launcher: {r}")
+        mpiexec = os.path.join(prefix, "bin", "mpiexec")
+        with open(mpiexec, "w", encoding="ascii") as f:
+            f.write(OTHER_MPIEXEC)
+        os.chmod(mpiexec, 0o755)
+        r = Run("--local", "-n", 2, path, ":", "-n", 1, program("span_join"), ":", mpiexec, "-n", 1, path, tool=IMPIRUN, timeout=LIMIT)
+        check(r.rc == 0 and all(f"rank {k} of 4 sum 6" in r.out for k in range(4)), f"another library: {r}")
+        os.environ["LD_PRELOAD"] = os.path.join(BUILD, "lib", "libimpi_abi.so")  # without a world it changes nothing
+        r = Run("-n", 2, path)
+        del os.environ["LD_PRELOAD"]
+        check(r.rc == 0 and "rank 1 of 2 sum 1" in r.out, f"another library alone: {r}")
+    nothing_left(MARK)
+
+
 if len(sys.argv) > 1 and sys.argv[1] == "corpus":
     run_corpus()
 elif len(sys.argv) > 1 and sys.argv[1] == "dynamic":
@@ -190,5 +227,6 @@ else:
     kill_server()
     kill_launcher()
     run_programs()
+    other_library()
 nothing_left(MARK)
 sys.exit(status())

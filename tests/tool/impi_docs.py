@@ -44,7 +44,7 @@ check_same("what an agent reads and libimpi's page", client, variables(library.h
 check_same("what an agent reads and impirun's page", client - {"IMPI_AGENT"}, variables(run.heads("ENVIRONMENT")))
 for name in ("-server", "-client", "--local"):
     check(name in usage and name in run.section("SYNOPSIS"), f"impirun {name}")
-for name in re.findall(r"(\w+)\|(\w+)\|(\w+)", usage)[0]:
+for name in re.findall(r"(\w+)\|(\w+)\|(\w+)\|(\w+)", usage)[0]:
     check(name in run.heads("OPTIONS"), f"impirun --mpi {name} in its page")
 server.check_shown("AUTHENTICATION", "EXIT STATUS")
 run.check_shown("EXIT STATUS")

@@ -16,6 +16,7 @@ from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, check, mark, not
 
 IMPIRUN = os.path.join(BUILD, "bin", "impirun")
 PROGRAM = os.path.join(BUILD, "tests", "bin", "mpi.span_join")
+LATE = os.path.join(BUILD, "tests", "bin", "mpi.elastic_late")
 LIMIT = 120 * SLOW
 sanitizer_behind()  # libimpi comes before it in programs of other MPIs
 LONG = 100000  # barriers: until it is ended
@@ -327,6 +328,65 @@ def plain():
     nothing_left(MARK)
 
 
-for function in (take_part, refuse, die, die_foreign, stop, plain, ways):
+class ElasticWorld(World):
+    """One that begins at once, and that jobs join while it runs."""
+
+    def __init__(self, *words):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = os.path.join(self.folder.name, "token")
+        self.jobs = [Job(self.folder.name, "host", MPIEXEC, "--host-world", "--elastic", "1:6", "--token-file", self.file, *words)]
+        until(lambda: os.path.exists(self.file) or self.jobs[0].p.poll() is not None, "no token")
+        with open(self.file, encoding="ascii") as f:
+            self.token = f.read().strip()
+
+
+def late():
+    """Jobs join an elastic world while it runs, several at once; who cannot join is told so, and the others notice nothing."""
+    w = ElasticWorld("-n", 1, LATE, 4)
+    host = w.jobs[0]
+    one_sentence(Run("--join", w.token[:-3], LATE), "damaged")
+    one_sentence(Run("--join", w.token.replace("elastic1-", "elastic2-"), LATE), "another version")
+    one_sentence(Run("--join", w.token, "--profile", LATE), "not for a job that joins an elastic world")
+    one_sentence(Run("--join", w.token, "-n", 6, LATE), "cannot join the world: 7 ranks are outside --elastic 1:6")
+    one_sentence(Run("--join", w.token, "/none/program"), "cannot run /none/program")
+    one_sentence(Run("--join", w.token, "true"), "ended before it was in MPI_Init; the world stays as it was")
+    with tempfile.TemporaryDirectory() as folder:
+        for mpi, path in foreign(folder).items():
+            r = subprocess.run([IMPIRUN, "--join", w.token, "-n", "1", path], capture_output=True, text=True, check=False, timeout=LIMIT)
+            check(r.returncode != 0 and "this world is elastic" in r.stderr, f"{mpi}: {r}")
+    check(host.p.poll() is None and host.err == "", f"the world is harmed: {host.err}")
+    w.join(w.token, "-n", 2, LATE, 4)
+    w.join(w.file, "-n", 1, LATE, 4, tool=IMPIRUN)  # it has mpiexec do it
+    for j in w.jobs:
+        check(j.end() == 0 and j.err == "", f"{j.p.args[:3]}: {j.err}")
+    check([r for r, _ in host.ranks()] == [0], f"the host's ranks are {host.ranks()}")  # each prints its own
+    check(sorted(len(j.ranks()) for j in w.jobs) == [1, 1, 2] and
+          sorted(r for j in w.jobs for r, _ in j.ranks()) == [0, 1, 2, 3], f"{[j.ranks() for j in w.jobs]}")
+    gone = Run("--join", w.token, LATE)
+    check(gone.rc != 0 and "cannot be reached, or has ended" in gone.words, f"{gone}")
+    w.close()
+
+
+def late_ends():
+    """A part of an elastic world that is killed ends it, or with --on-failure=shrink only the job that has joined."""
+    for part, told, by_host, by_guest in (
+            ("rank", signal.SIGKILL, "rank 1 .*was killed by signal 9", "rank 1 .*was killed by signal 9"),
+            ("guest", signal.SIGKILL, "is lost: the connection was closed. 1 rank ran there", None),
+            ("guest", signal.SIGTERM, "rank 1 .*was killed by signal 15", None),
+            ("host", signal.SIGKILL, None, "the mpiexec that hosts the world is lost"),
+            ("host", signal.SIGTERM, None, "the world has ended with an error")):
+        w = ElasticWorld("-n", 1, LATE, 2, LONG)
+        w.join(w.token, "-n", 1, LATE, 2, LONG)
+        if w.run(2):
+            with open(f"/proc/{w.jobs[1].ranks()[0][1]}/environ", "rb") as f:
+                check(b"\0PLIANT_NET_PROTECT=encrypt\0" in b"\0" + f.read(), "messages between jobs are not encrypted")
+            os.kill({"rank": w.jobs[1].ranks()[0][1], "guest": w.jobs[1].p.pid, "host": w.jobs[0].p.pid}[part], told)
+            w.all_end(part)
+            for j, sentence in zip(w.jobs, (by_host, by_guest)):
+                check(j.p.returncode != 0 and (sentence is None or re.search(sentence, j.err)), f"{part} {told}: {j.p.returncode} {j.err!r}")
+        w.close()
+
+
+for function in (take_part, refuse, die, die_foreign, stop, plain, ways, late, late_ends):
     function()
 sys.exit(status())

@@ -102,30 +102,38 @@ def killed(env, d):
     check(p.returncode == 137 and "was killed by signal 9, SIGKILL" in text, f"{p.returncode} {text}")
 
 
-FULL = """mount -t tmpfs -o size=256k none "$1" || exit 77
-shift
+FULL = """mount -t tmpfs -o size="$2" none "$1" || exit 77
+shift 2
 "$@"
 """
 
 
+def on_small(env, where, size, *command):
+    """The command on a disk of that size; None where none can be had."""
+    for args in (["unshare", "-m"], ["unshare", "-rm"]):
+        p = subprocess.run([*args, "sh", "-c", FULL, "sh", where, size, MPIEXEC, *command], stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, check=False, env={**os.environ, **env})
+        if p.returncode != 77 and "unshare:" not in p.stdout:
+            return p
+    return None
+
+
 def full(env, d):
-    """A small disk that is soon full: every rank is told in one sentence, and the job ends by its own check."""
+    """A small disk that is soon full: every rank is told in one sentence, and the job ends by its own check. So it is with
+    megabytes, whichever way they are written."""
     where = os.path.join(d, "small")
     os.mkdir(where)
     name = os.path.join(where, "data")
-    for args in (["unshare", "-m"], ["unshare", "-rm"]):
-        p = subprocess.run([*args, "sh", "-c", FULL, "sh", where, MPIEXEC, "-n", "3", PROBE, name, os.path.join(d, "never")],
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                           env={**os.environ, **env})
-        if p.returncode != 77 and "unshare:" not in p.stdout:
-            break
-    else:
+    p = on_small(env, where, "256k", "-n", "3", PROBE, name, os.path.join(d, "never"))
+    if p is None:
         print("no small disk: neither root nor a user namespace can mount one here")
         return
     text = " ".join(p.stdout.split())
     check(p.returncode == 3, f"{p.returncode} {p.stdout}")
     check("No space left on device" in text and " of file " + name in text and "at offset " in text, p.stdout)
     check("is wrong at step" in text and "SIGBUS" not in text, p.stdout)
+    p = on_small(env, where, "4m", "-n", "2", os.path.join(BIN, "mpi.io_whole"), where, "full")
+    check(p is not None and p.returncode == 0 and "full 16 times" in p.stdout, f"{p}")
 
 
 if __name__ == "__main__":

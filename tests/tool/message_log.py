@@ -53,6 +53,7 @@ def bad(at, env):
     says("--replay-rank needs --replay DIR", "--replay-rank", 1)
     says("--replay-rank 3: the ranks are 0 to 2", "--replay", at, "--replay-rank", 3)
     says("there is a record already", "--log-messages", at)
+    says("--log-messages /proc/x: the directory cannot be made", "--log-messages", "/proc/x")
     says("leave --record out", "--record", at + "x", "--log-messages", at + "x")
     says("--log-messages and --elastic exclude each other", "--elastic", "1:4", "--log-messages", at + "x")
     says("--log-messages needs PLIANT_NET=tcp, not shm", "-x", "PLIANT_NET=shm", "--log-messages", at + "x")

@@ -31,9 +31,25 @@ class Timeline:
         ends = {e["id"]: e for e in self.events if e["ph"] == "f"}
         check(begins.keys() == ends.keys(), "every arrow has two ends", 2)
         self.arrows = [(begins[i], ends[i]) for i in begins]
+        named = collections.Counter((e["name"], e["pid"], e.get("tid") if e["name"] == "thread_name" else 0) for e in self.events if e["ph"] == "M")
+        check(max(named.values()) == 1, f"one name for each: {named}", 2)
+        check(all(("thread_name", e["pid"], e["tid"]) in named and e["dur"] >= 0 for e in self.events if e["ph"] == "X"), "of threads that are named", 2)
+        check(self.nested(), "a thread is in one call at a time", 2)
 
     def messages(self):
         return collections.Counter((a["pid"] - 1, b["pid"] - 1) for a, b in self.arrows if a["cat"] == "message")
+
+    def nested(self):
+        """Slices of a thread are one behind the other, or one in the other."""
+        open_until = collections.defaultdict(list)
+        for e in sorted((e for e in self.events if e["ph"] == "X"), key=lambda e: (e["ts"], -e["dur"])):
+            ends = open_until[e["pid"], e["tid"]]
+            while ends and ends[-1] <= e["ts"] + 0.0011:
+                ends.pop()
+            if ends and e["ts"] + e["dur"] > ends[-1] + 0.0011:
+                return False
+            ends.append(e["ts"] + e["dur"])
+        return True
 
     def inside(self):
         """Every arrow begins and ends in a slice of its thread."""
@@ -69,6 +85,7 @@ def profile():
     r = Run(f"--profile={page}", "-n", 2, PROBE, "ring")
     said = open(page, encoding="utf-8").read()
     data = json.loads(said[said.index("const data=") + 11:said.index(";\nconst page")])
+    check(data["phases"][0][1] == "?? ríng </script>" and said.count("</script>") == 1, data["phases"])
     check(r.rc == 0 and len(data["ranks"]) == 2 and data["sites"] and "http" not in said.replace("http://www.w3.org/2000/svg", ""),
           "a page that needs nothing else")
     r = Run("--profile=/nonexistent/p.html", "-n", 1, PROBE)
@@ -128,7 +145,17 @@ def kinds_of_ranks():
     r = Run("--timeline", name, "--endpoints", 2, "-n", 2, PROBE, "endpoints")
     t = Timeline(name)
     arrows = [(a["pid"], b["pid"]) for a, b in t.arrows if a["cat"] == "message"]
-    check(r.rc == 0 and len(arrows) == 4 and "endpoint 1" in t.names(), f"{r} {arrows} {t.names()}")
+    check(r.rc == 0 and len(arrows) == 4 and {"main", "endpoint 0", "endpoint 1"} <= t.names(), f"{r} {arrows} {t.names()}")
+    r = Run("--profile", "--endpoints", 2, "-n", 2, PROBE, "endpoints")
+    check("observe_probe: 4 ranks" in r.err and "did not reach" not in r.err, r)
+    check("rank 1 endpoint 0 waited for rank 0 endpoint 1" in r.err and r.err.count("\nrank 1 endpoint 0 ") == 1, r)
+    # A clone of MPI_Fork is a rank of its own.
+    r = Run("--timeline", name, "--profile", "-n", 2, os.path.join(BUILD, "tests", "bin", "record_probe"), "fork", 10)
+    t = Timeline(name)
+    many = {(a, b): 20 if a < 2 and b < 2 else 10 for a in range(4) for b in range(4) if a != b}
+    check(r.rc == 0 and t.messages() == many and t.calls["MPI_Fork"] == 4 and t.inside(), f"{r} {t.messages()} {t.calls}")
+    rows = [line.split() for line in r.err.splitlines() if line.startswith("rank ")]
+    check("record_probe: 4 ranks" in r.err and len(rows) == 4 and all(float(row[6]) <= 100 for row in rows), r)
     r = Run("--timeline", name, "-n", 2, PROBE, "spawn")
     t = Timeline(name)
     check(r.rc == 0 and t.messages() == {(0, 3): 1} and t.calls["MPI_Comm_spawn"] == 2, f"{r} {t.messages()} {t.calls}")

@@ -1,7 +1,9 @@
 """A debugger of our own shows the message queues of waiting ranks by libpliant_dbg.so."""
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 from lib.launch import BUILD, IS_SANITIZED, MPIEXEC, check, status
@@ -51,10 +53,22 @@ def examine(pids):
     check(part(said, "half") == ["half rank 0 of 1, its last is 1 of the world"], said)
 
 
-with subprocess.Popen([MPIEXEC, "--on-deadlock=report", "-n", "2", PROBE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                      text=True) as job:
-    try:
-        examine({words[1]: int(words[0]) for words in (job.stdout.readline().split() for _ in range(2))})
-    finally:
-        job.terminate()
+def examine_job(program):
+    with subprocess.Popen([MPIEXEC, "--on-deadlock=report", "-n", "2", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True) as job:
+        try:
+            examine({words[1]: int(words[0]) for words in (job.stdout.readline().split() for _ in range(2))})
+        finally:
+            job.terminate()
+
+
+examine_job(PROBE)
+with tempfile.TemporaryDirectory() as d:
+    for compiler in ("mpicc.mpich", "mpicc.openmpi"):  # programs of others, whose queues are the same
+        if shutil.which(compiler) is None:
+            print(f"{compiler}: not tried")
+            continue
+        program = os.path.join(d, compiler)
+        subprocess.run([compiler, "-w", "-D_GNU_SOURCE", "-o", program, os.path.join(os.path.dirname(os.path.abspath(__file__)), "queues_probe.c"), "-ldl"], check=True)
+        examine_job(program)
 sys.exit(status())

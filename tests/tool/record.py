@@ -161,6 +161,19 @@ def threads(d):
     at = os.path.join(d, "endpoints")
     one(at, PROBE, "endpoints", n=2, times=3)
     check(len(glob.glob(os.path.join(at, "rank.*.*"))) == 4, os.listdir(at))
+    at = os.path.join(d, "attached")
+    one(at, "--endpoints", 2, PROBE, "attached", n=2, times=2)
+    check(sorted(os.listdir(at)) == ["job", "rank.0", "rank.0.1", "rank.1", "rank.1.1"], os.listdir(at))
+
+
+def forked(d):
+    """A clone of MPI_Fork records in a file of its own."""
+    at = os.path.join(d, "fork")
+    one(at, PROBE, "fork", 20, n=2, times=2)
+    for rank, n_event in enumerate((80, 80, 60, 60)):
+        check(size(os.path.join(at, f"rank.{rank}"))[1:] == (n_event, 1), f"{rank}: {size(os.path.join(at, f'rank.{rank}'))}")
+    r = Run("--log-messages", at + "-log", "-n", 2, PROBE, "fork", 20)
+    check(r.rc != 0 and "writes a log of its messages (mpiexec --log-messages)" in r.words, r)
 
 
 def others(d):
@@ -207,6 +220,8 @@ end program
         exe = os.path.join(d, compiler)
         text = open(SOURCE, encoding="utf-8").read()
         text = re.sub(r"MPI_Comm_create_endpoints\(.*\);", "(void)ep;", text)
+        text = re.sub(r"(MPI_Comm_endpoint_attach|MPI_Comm_detach)\(.*\);", ";", text).replace("MPI_COMM_ENDPOINTS", "MPI_COMM_WORLD")
+        text = text.replace("MPI_Fork(size)", "-1")
         text = re.sub(r"MPI_Request_get_status_any\([^;]*;", "flag = 0;", text)
         foreign = os.path.join(d, "foreign.c")
         with open(foreign, "w", encoding="utf-8") as f:
@@ -222,7 +237,7 @@ def main():
     sanitizer_behind()
     os.environ["MPICH_CC"] = os.environ["OMPI_CC"] = "gcc"
     with tempfile.TemporaryDirectory() as d:
-        for f in (order, killed, small, differs, foreign, threads, others):
+        for f in (order, killed, small, differs, foreign, threads, forked, others):
             f(d)
     sys.exit(status())
 

@@ -321,6 +321,8 @@ static void *second(void *arg)
 static int main_threads(void)
 {
     pthread_t t;
+    int flag;
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     pthread_create(&t, NULL, second, NULL);
     pthread_join(t, NULL);
     return 0;
@@ -373,11 +375,75 @@ static int main_endpoints(void)
     return 0;
 }
 
+// The same by threads that attach themselves, while the main thread only waits for them.
+static void *attached(void *arg)
+{
+    int at = (int)(intptr_t)arg;
+    MPI_Comm_endpoint_attach(MPI_COMM_ENDPOINTS, at);
+    ep[at] = MPI_COMM_ENDPOINTS;
+    endpoint(arg);
+    MPI_Comm_detach(MPI_COMM_ENDPOINTS);
+    return arg;
+}
+
+static int main_attached(void)
+{
+    pthread_t t[N_EP];
+    for (int i = 0; i < N_EP; i++) {
+        pthread_create(&t[i], NULL, attached, (void *)(intptr_t)i);
+    }
+    for (int i = 0; i < N_EP; i++) {
+        pthread_join(t[i], NULL);
+    }
+    uint64_t all[N_EP * 16];
+    MPI_Gather(ep_sum, N_EP, MPI_UINT64_T, all, N_EP, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    for (int i = 0; rank == 0 && i < size * N_EP; i++) {
+        printf("sum %d %016llx\n", i, (unsigned long long)all[i]);
+    }
+    return 0;
+}
+
+// Messages of all before and after the ranks are cloned; each rank prints what it saw.
+static int main_fork(int n)
+{
+    uint64_t all[16];
+    for (int round = 0; round < 2; round++) {
+        int v, to_come = n * (size - 1);
+        MPI_Status s;
+        for (int i = 0; i < n; i++) {
+            for (int to = 0; to < size; to++) {
+                v = rank * 100 + i;
+                struct timespec t = { 0, (long)(((unsigned)v * 2654435761u ^ chance) % 100000) };
+                nanosleep(&t, NULL);
+                if (to != rank) {
+                    MPI_Send(&v, 1, MPI_INT, to, i, MPI_COMM_WORLD);
+                }
+            }
+        }
+        for (; to_come > 0; to_come--) {
+            MPI_Recv(&v, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
+            see_status(&s, v);
+        }
+        if (round == 0 && MPI_Fork(size) < 0) {
+            return 1;
+        }
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        chance ^= (unsigned)getpid() * 104729u;
+    }
+    MPI_Gather(&sum, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    for (int i = 0; rank == 0 && i < size; i++) {
+        printf("sum %d %016llx\n", i, (unsigned long long)all[i]);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "order";
     int n = argc > 2 ? atoi(argv[2]) : 20, level, err = 2;
-    bool is_threaded = strcmp(what, "threads") == 0 || strcmp(what, "endpoints") == 0;
+    bool is_threaded = strcmp(what, "threads") == 0 || strcmp(what, "endpoints") == 0 ||
+                       strcmp(what, "attached") == 0;
     MPI_Init_thread(&argc, &argv, is_threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -391,6 +457,8 @@ int main(int argc, char **argv)
           : strcmp(what, "some") == 0      ? main_some()
           : strcmp(what, "threads") == 0   ? main_threads()
           : strcmp(what, "endpoints") == 0 ? main_endpoints()
+          : strcmp(what, "attached") == 0  ? main_attached()
+          : strcmp(what, "fork") == 0      ? main_fork(n)
                                            : err;
     MPI_Finalize();
     return err;

@@ -4,9 +4,11 @@
 #include "impirun_part.h"
 
 #include "impirun.h"
+#include "impirun_abi.h"
 #include "impirun_options.h"
 #include "impirun_shim.h"
 #include "launcher/job/foreign_mpi.h"
+#include "wire/impi_token.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -19,20 +21,22 @@ enum { MAX_EXTRA = 8, MAX_PATH = 4096 };
 
 extern char **environ;
 
-enum mpi { PLIANT, MPICH, OPENMPI, N_MPI }; // as impirun.opt lists them
+enum mpi { PLIANT, MPICH, OPENMPI, ABI, N_MPI }; // as impirun.opt lists them
 
 static const struct {
-    const char *name, *mpiexec;
+    const char *shim, *mpiexec; // mpiexec NULL: that of the library
 } mpis[N_MPI] = {
-    [PLIANT] = { "pliant", "mpiexec" },
-    [MPICH] = { "mpich", "mpiexec.mpich" },
-    [OPENMPI] = { "openmpi", "mpiexec.openmpi" },
+    [PLIANT] = { NULL, "mpiexec" },
+    [MPICH] = { "-mpich", "mpiexec.mpich" },
+    [OPENMPI] = { "-openmpi", "mpiexec.openmpi" },
+    [ABI] = { "_abi", NULL },
 };
 
 struct part {
     struct pli_impirun_part_args args;
     char **rest;          // what mpiexec is told
     const char *launcher; // as the user has it; NULL: that of the MPI
+    const char *library;  // with the standard ABI and not of Pliant MPI; NULL: not known
 };
 
 // The folder of this program, with a slash; "" where the system does not say.
@@ -61,7 +65,7 @@ const char *pli_impirun_part_tool(const char *name)
 static const char *shim_of(const struct part *p)
 {
     return p->args.shim != NULL ? p->args.shim
-                                : pli_impirun_shim_find(here(), mpis[p->args.mpi].name);
+                                : pli_impirun_shim_find(here(), mpis[p->args.mpi].shim);
 }
 
 // Whether a word is the mpiexec of some MPI.
@@ -89,23 +93,23 @@ static bool note_mpi(const char *library, void *arg)
     return *mpi < 0;
 }
 
-// The MPI of the first word that is the file of a program with one; Pliant MPI if there is none: a
-// script, or a program that loads its MPI later.
-static int mpi_of(char **words)
+// The MPI of the first word that is the file of a program with one, and the path of that; -1 if there
+// is none: a script, or a program that loads its MPI later.
+static int mpi_of(char **words, char path[MAX_PATH])
 {
     int mpi = -1;
     for (char **at = words; *at != NULL && strcmp(*at, ":") != 0 && mpi < 0; at++) {
-        char path[MAX_PATH];
         if ((*at)[0] == '-' || is_launcher(*at)) {
             continue;
         }
         if (strchr(*at, '/') != NULL) {
-            pli_foreign_mpi_each(*at, note_mpi, &mpi);
+            snprintf(path, MAX_PATH, "%s", *at);
+            pli_foreign_mpi_each(path, note_mpi, &mpi);
             continue;
         }
         for (const char *dir = getenv("PATH"); dir != NULL && *dir != '\0' && mpi < 0;) {
             size_t len = strcspn(dir, ":");
-            snprintf(path, sizeof path, "%.*s/%s", (int)len, dir, *at);
+            snprintf(path, MAX_PATH, "%.*s/%s", (int)len, dir, *at);
             pli_foreign_mpi_each(path, note_mpi, &mpi);
             dir += len + (dir[len] == ':');
         }
@@ -116,8 +120,11 @@ static int mpi_of(char **words)
 // A part says which MPI it is of by its launcher, by its program, or by --mpi.
 static void find_mpi(struct part *p)
 {
+    char path[MAX_PATH];
     bool has_launcher = is_launcher(p->rest[0]);
-    int found = mpi_of(p->rest);
+    int found = mpi_of(p->rest, path);
+    p->library = found == PLIANT ? pli_impirun_abi_library(path) : NULL;
+    found = p->library != NULL ? ABI : found;
     if (p->args.mpi == PLIANT && p->args.shim == NULL) {
         p->args.mpi = found >= 0                                              ? found
                       : has_launcher && strstr(p->rest[0], "mpich") != NULL   ? MPICH
@@ -152,9 +159,27 @@ static struct part read_part(char **words)
     return p;
 }
 
+// The mpiexec that runs the part.
+static const char *launcher_of(const struct part *p)
+{
+    const char *found = p->launcher;
+    if (found == NULL && p->args.mpi == ABI) {
+        found = p->library != NULL ? pli_impirun_abi_mpiexec(p->library) : NULL;
+        if (found == NULL) {
+            pli_impirun_bad("no mpiexec is found for %s; name it in front of what it is told: "
+                            "impirun ... mpiexec -n 2 PROGRAM",
+                            p->library != NULL ? p->library : "a library that is not known");
+        }
+    }
+    return found != NULL          ? found
+           : p->args.mpi == PLIANT ? pli_impirun_part_tool("mpiexec")
+                                   : mpis[p->args.mpi].mpiexec;
+}
+
 void pli_impirun_part_check(char **words)
 {
     struct part p = read_part(words);
+    (void)launcher_of(&p);
     if (p.args.mpi != PLIANT && access(shim_of(&p), R_OK) != 0) {
         pli_impirun_bad("there is no %s: %s", shim_of(&p), strerror(errno));
     }
@@ -201,6 +226,15 @@ static int add_extra(const struct part *p, char **argv)
         argv[n++] = (char *)(uintptr_t)shim;
         return n;
     }
+    if (p->args.mpi == ABI) { // whose mpiexec has words of its own
+        const char *before = getenv("LD_PRELOAD");
+        char *all;
+        if (asprintf(&all, "%s%s%s", shim, before != NULL ? ":" : "", before != NULL ? before : "") < 0) {
+            pli_impirun_bad("out of memory");
+        }
+        setenv("LD_PRELOAD", all, 1);
+        return n;
+    }
     if (geteuid() == 0) {
         argv[n++] = "--allow-run-as-root";
     }
@@ -224,7 +258,13 @@ static int add_extra(const struct part *p, char **argv)
 void pli_impirun_part_exec(char **words)
 {
     struct part p = read_part(words);
+    const char *token = getenv("IMPI_TOKEN");
     size_t n_word = 0;
+    if (p.args.mpi != PLIANT && token != NULL && pli_impi_token_is_elastic(token)) {
+        pli_impirun_bad("this world is elastic, and jobs of %s cannot join it while it runs: they "
+                        "have no call for a world that grows",
+                        p.args.mpi == MPICH ? "MPICH" : "Open MPI");
+    }
     while (p.rest[n_word] != NULL) {
         n_word++;
     }
@@ -236,9 +276,7 @@ void pli_impirun_part_exec(char **words)
         pli_impirun_bad("out of memory");
     }
     int n = 0;
-    argv[n++] = (char *)(uintptr_t)(p.launcher != NULL     ? p.launcher
-                                    : p.args.mpi == PLIANT ? pli_impirun_part_tool("mpiexec")
-                                                           : mpis[p.args.mpi].mpiexec);
+    argv[n++] = (char *)(uintptr_t)launcher_of(&p);
     if (p.args.mpi != PLIANT) {
         n += add_extra(&p, argv + n);
     }

@@ -64,6 +64,9 @@ static bool build(const char *script, const char *compiler, const char *file, co
 
 static bool is_in_path(const char *name)
 {
+    if (strchr(name, '/') != NULL) {
+        return access(name, X_OK) == 0;
+    }
     for (const char *dir = getenv("PATH"); dir != NULL && *dir != '\0';) {
         size_t len = strcspn(dir, ":");
         char path[4096];
@@ -76,24 +79,30 @@ static bool is_in_path(const char *name)
     return false;
 }
 
+// The compiler by which it is built.
+static const char *compiler_of(const char *here, const char *mpi)
+{
+    return mpi[0] == '-' ? text("mpicc.", mpi + 1, "", "") : text(here, "mpicc", "", "");
+}
+
 const char *pli_impirun_shim_find(const char *here, const char *mpi)
 {
-    static const char *const places[] = { "../lib/libimpi-", "../lib64/libimpi-" };
+    static const char *const places[] = { "../lib/libimpi", "../lib64/libimpi" };
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         const char *path = text(here, places[i], mpi, ".so");
         if (access(path, R_OK) == 0) {
             return path;
         }
     }
-    const char *folder = cache_folder(), *compiler = text("mpicc.", mpi, "", "");
+    const char *folder = cache_folder(), *compiler = compiler_of(here, mpi);
     const char *script = text(here, "../share/pliant/impi/shim/build.sh", "", "");
     const char *file =
-        folder == NULL ? NULL : text(folder, "/libimpi-", mpi, "-" PLIANT_VERSION ".so");
+        folder == NULL ? NULL : text(folder, "/libimpi", mpi, "-" PLIANT_VERSION ".so");
     if (file != NULL && access(file, R_OK) == 0) {
         return file;
     }
     if (file == NULL || access(script, R_OK) != 0 || !is_in_path(compiler)) {
-        pli_impirun_bad("there is no libimpi-%s.so in %s../lib, and it cannot be built: %s; build "
+        pli_impirun_bad("there is no libimpi%s.so in %s../lib, and it cannot be built: %s; build "
                         "it with %s %s FILE and say --shim FILE",
                         mpi, here,
                         file == NULL ? "HOME is not set or not a folder to write to, or others may "
@@ -104,12 +113,12 @@ const char *pli_impirun_shim_find(const char *here, const char *mpi)
     }
     bool is_terminal = isatty(STDERR_FILENO) == 1 && pli_tty_knows_escapes();
     const char *log = text(file, ".log", "", "");
-    fprintf(stderr, "impirun: building libimpi for %s with %s; this is done once%s", mpi, compiler,
+    fprintf(stderr, "impirun: building libimpi%s with %s; this is done once%s", mpi, compiler,
             is_terminal ? " ..." : "\n");
     bool is_good = build(script, compiler, file, log);
     fprintf(stderr, "%s", is_terminal ? "\r\033[K" : "");
     if (!is_good) {
-        pli_impirun_bad("libimpi for %s could not be built; %s has what %s said", mpi, log,
+        pli_impirun_bad("libimpi%s could not be built; %s has what %s said", mpi, log,
                         compiler);
     }
     unlink(log);

@@ -3,7 +3,7 @@
 #ifndef PLI_IMPIRUN_SHIM_H
 #define PLI_IMPIRUN_SHIM_H
 
-// The libimpi for the MPI, "mpich" or "openmpi". `here` is the folder of impirun, with a slash.
+// The libimpi for an MPI, "-mpich", "-openmpi" or "_abi" (the end of its name). `here` is the folder of impirun, with a slash.
 // Where there is none and none can be built, a sentence says why and the process ends.
 const char *pli_impirun_shim_find(const char *here, const char *mpi);
 

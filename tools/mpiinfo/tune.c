@@ -4,6 +4,7 @@
 // the usual choice is clearly faster.
 #include "tune.h"
 
+#include "base/clock.h"
 #include "base/conf.h"
 #include "coll/coll_kind.h"
 #include "coll/coll_select.h"
@@ -19,12 +20,13 @@
 #include <unistd.h>
 
 enum {
-    SECONDS = 45,   // for all jobs, start and end not counted
+    SECONDS = 50,   // for all jobs; the last may end a little later
     MAX_RANKS = 64, // largest job
     N_SIZE = 7,
     N_ALGO = 12,
     PIECES = 3,
-    AGAIN = 2 // times that a faster algorithm must prove itself
+    CALLS = 64, // between two looks at the clock
+    AGAIN = 2   // times that a faster algorithm must prove itself
 };
 
 static const MPI_Count sizes[N_SIZE] = { 8, 64, 512, 4096, 32768, 262144, 1048576 };
@@ -37,6 +39,18 @@ static const enum pli_coll_kind kinds[] = { PLI_COLL_BCAST,     PLI_COLL_GATHER,
 enum { N_KIND = sizeof kinds / sizeof kinds[0] };
 
 static char *from, *to;
+static double begin;    // of this rank
+static double now, end; // seconds from there, as all ranks have agreed; then nothing more begins
+
+static double clock_s(void)
+{
+    return (double)pli_clock_ns() / 1e9;
+}
+
+static bool is_over(void)
+{
+    return now >= end;
+}
 
 static void call(enum pli_coll_kind kind, int size)
 {
@@ -58,18 +72,35 @@ static void call(enum pli_coll_kind kind, int size)
     }
 }
 
-// Seconds for n calls, at the slowest rank.
+// Seconds for n calls, at the slowest rank. All ranks get the same number.
 static double time_of(enum pli_coll_kind kind, int size, int n)
 {
-    double t, slowest;
+    double mine[2], slowest[2];
     MPI_Barrier(MPI_COMM_WORLD);
-    t = MPI_Wtime();
+    mine[0] = clock_s();
     for (int i = 0; i < n; i++) {
         call(kind, size);
     }
-    t = MPI_Wtime() - t;
-    MPI_Allreduce(&t, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return slowest;
+    mine[1] = clock_s() - begin;
+    mine[0] = mine[1] + begin - mine[0];
+    MPI_Allreduce(mine, slowest, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    now = slowest[1];
+    return slowest[0];
+}
+
+// Seconds per call, of n calls or as many as there is time for; many when there is none. What
+// bounds it is the time: where other work has the cores one call may take a thousand times as long
+// as the one before.
+static double measure_piece(enum pli_coll_kind kind, int size, int n, double most)
+{
+    int done = 0;
+    double sum = 0;
+    while (done < n && sum < most && !is_over()) {
+        int some = n - done < CALLS ? n - done : CALLS;
+        sum += time_of(kind, size, some);
+        done += some;
+    }
+    return done > 0 ? sum / done : 1e9;
 }
 
 // Seconds per call with this algorithm, NULL: the usual choice; of the fastest piece. All ranks get
@@ -77,14 +108,14 @@ static double time_of(enum pli_coll_kind kind, int size, int n)
 static double measure(enum pli_coll_kind kind, int size, const struct pli_coll_algo *row,
                       double seconds, const struct pli_coll_algo **taken)
 {
-    double best = 1e9;
+    double best = 1e9, most = seconds / PIECES;
     pli_coll_select_force((int)kind, row);
-    time_of(kind, size, 3); // boards and windows are made
+    measure_piece(kind, size, 3, most); // boards and windows are made
     *taken = pli_coll_select_taken((int)kind);
-    double one = time_of(kind, size, 2) / 2;
-    int n = one > seconds / PIECES ? 1 : (int)(seconds / PIECES / (one > 1e-7 ? one : 1e-7)) + 1;
+    double one = measure_piece(kind, size, 2, most);
+    int n = one > most ? 1 : (int)(most / (one > 1e-7 ? one : 1e-7)) + 1;
     for (int i = 0; i < PIECES && (row == NULL || *taken == row); i++) {
-        double t = time_of(kind, size, n) / n;
+        double t = measure_piece(kind, size, n, 2 * most);
         best = t < best ? t : best;
     }
     pli_coll_select_force((int)kind, NULL);
@@ -117,6 +148,9 @@ static void tune_size(enum pli_coll_kind kind, int i, int least_rank, double sec
         double before = measure(kind, size, NULL, seconds, &taken);
         row = measure(kind, size, row, seconds, &taken) < before * clearly ? row : NULL;
     }
+    if (is_over()) { // not all were measured
+        return;
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n_rank);
     if (me == 0 && row != NULL) {
@@ -135,6 +169,8 @@ bool pli_tune_rank(const char *text)
         fputs("mpiinfo: --tune-rank is for mpiinfo --tune alone\n", stderr);
         return false;
     }
+    begin = clock_s(); // starting is part of it
+    end = seconds;
     MPI_Init(NULL, NULL);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     from = calloc((size_t)n, (size_t)sizes[N_SIZE - 1]);
@@ -146,14 +182,9 @@ bool pli_tune_rank(const char *text)
     for (int k = 0; k < N_KIND; k++) {
         n_run += (n_algo(kinds[k]) + 1) * N_SIZE;
     }
-    double begin = MPI_Wtime();
     for (int k = 0; k < N_KIND; k++) {
-        for (int i = 0; i < N_SIZE; i++) {
-            double spent = MPI_Wtime() - begin;
-            MPI_Bcast(&spent, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-            if (spent < seconds) {
-                tune_size(kinds[k], i, least, seconds / n_run / 2);
-            }
+        for (int i = 0; i < N_SIZE && !is_over(); i++) {
+            tune_size(kinds[k], i, least, seconds / n_run / 2);
         }
     }
     free(from);
@@ -235,10 +266,12 @@ bool pli_tune_host(void)
         return false;
     }
     bool is_good = true;
-    for (int i = 0; i < n && is_good; i++) {
-        printf("measuring with %d ranks, %d s\n", all[i], SECONDS / n);
+    begin = clock_s();
+    for (int i = 0; i < n && is_good; i++) { // each has its part of the time that is left
+        double seconds = (begin + SECONDS - clock_s()) / (n - i);
+        printf("measuring with %d ranks, %.0f s\n", all[i], seconds);
         fflush(stdout);
-        is_good = run_job(all[i], i == 0 ? 2 : all[i - 1] + 1, (double)SECONDS / n, rules);
+        is_good = run_job(all[i], i == 0 ? 2 : all[i - 1] + 1, seconds, rules);
     }
     is_good = fclose(rules) == 0 && is_good && pli_tune_file_write(path, text);
     if (is_good) {

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct pli_node;
 
@@ -117,8 +118,18 @@ static inline void pli_shm_unclaim(struct pli_shm_peer *p)
     }
 }
 
-// Claim a place in a mailbox, NULL: it is full. To be filled, all but seq, and published.
-static inline struct pli_shm_cell *pli_shm_claim(struct pli_shm_peer *p, uint64_t *pos_out)
+// Cells that data takes which is in no block.
+static inline uint32_t pli_shm_n_cell(uint64_t size)
+{
+    return size <= PLI_SHM_INLINE
+               ? 1
+               : 1 + (uint32_t)(size - PLI_SHM_INLINE + PLI_SHM_MORE - 1) / PLI_SHM_MORE;
+}
+
+// Claim n places in a row in a mailbox, NULL: there is no room. The first is to be filled, all but
+// seq, and published.
+static inline struct pli_shm_cell *pli_shm_claim_row(struct pli_shm_peer *p, uint32_t n,
+                                                     uint64_t *pos_out)
 {
     struct pli_shm_mailbox *box = p->box;
     if (__builtin_expect(p->claim != NULL, 0)) {
@@ -127,16 +138,37 @@ static inline struct pli_shm_cell *pli_shm_claim(struct pli_shm_peer *p, uint64_
     }
     uint64_t tail = atomic_load_explicit(&box->tail, memory_order_relaxed);
     do {
-        if (__builtin_expect(tail - p->head >= PLI_SHM_N_CELL, 0) && !pli_shm_refresh(p, tail)) {
+        uint64_t last = tail + n - 1;
+        if (__builtin_expect(last - p->head >= PLI_SHM_N_CELL, 0) && !pli_shm_refresh(p, last)) {
             pli_shm_unclaim(p);
             *pos_out = 0;
             return NULL;
         }
-    } while (!atomic_compare_exchange_weak_explicit(&box->tail, &tail, tail + 1,
+    } while (!atomic_compare_exchange_weak_explicit(&box->tail, &tail, tail + n,
                                                     memory_order_relaxed, memory_order_relaxed));
     *pos_out = tail;
-    pli_cpu_will_write(&box->cells[(tail + 2) % PLI_SHM_N_CELL]); // the reader looks at the next
+    for (uint32_t i = 1; i <= n; i++) { // the reader looks at the next
+        pli_cpu_will_write(&box->cells[(tail + n + i) % PLI_SHM_N_CELL]);
+    }
     return &box->cells[tail % PLI_SHM_N_CELL];
+}
+
+static inline struct pli_shm_cell *pli_shm_claim(struct pli_shm_peer *p, uint64_t *pos_out)
+{
+    return pli_shm_claim_row(p, 1, pos_out);
+}
+
+// Fill the cells of a row with what the first one, at pos, has no room for.
+static inline void pli_shm_fill_row(struct pli_shm_peer *p, uint64_t pos, const void *data,
+                                    uint64_t size)
+{
+    const unsigned char *from = (const unsigned char *)data + PLI_SHM_INLINE;
+    for (uint64_t left = size - PLI_SHM_INLINE, n; left > 0; left -= n, from += n) {
+        struct pli_shm_cell *cell = &p->box->cells[++pos % PLI_SHM_N_CELL];
+        n = left < PLI_SHM_MORE ? left : PLI_SHM_MORE;
+        atomic_store_explicit(&cell->seq, (uint32_t)pos, memory_order_relaxed);
+        memcpy((unsigned char *)cell + sizeof cell->seq, from, n);
+    }
 }
 
 static inline void pli_shm_publish(struct pli_shm_peer *p, struct pli_shm_cell *cell, uint64_t pos)
@@ -161,13 +193,33 @@ static inline const struct pli_shm_cell *pli_shm_peek(struct pli_shm *s)
                                                                                           : NULL;
 }
 
-static inline void pli_shm_next(struct pli_shm *s)
+// All data of a message whose first cell is the oldest unread one and that is in several.
+static inline void pli_shm_take_row(const struct pli_shm *s, void *data, uint64_t size)
 {
-    s->head++;
+    unsigned char *to = data;
+    memcpy(to, s->box->cells[s->head % PLI_SHM_N_CELL].bytes, PLI_SHM_INLINE);
+    to += PLI_SHM_INLINE;
+    uint64_t pos = s->head;
+    for (uint64_t left = size - PLI_SHM_INLINE, n; left > 0; left -= n, to += n) {
+        const struct pli_shm_cell *cell = &s->box->cells[++pos % PLI_SHM_N_CELL];
+        n = left < PLI_SHM_MORE ? left : PLI_SHM_MORE;
+        memcpy(to, (const unsigned char *)cell + sizeof cell->seq, n);
+    }
+}
+
+// The oldest n cells were read.
+static inline void pli_shm_next_row(struct pli_shm *s, uint32_t n)
+{
+    s->head += n;
     if (__builtin_expect(s->head - s->published >= PLI_SHM_N_CELL / 8, 0)) {
         s->published = s->head;
         atomic_store_explicit(&s->box->head, s->head, memory_order_release);
     }
+}
+
+static inline void pli_shm_next(struct pli_shm *s)
+{
+    pli_shm_next_row(s, 1);
 }
 
 // Count a message that was sent, or received, for those who look at the job from outside.

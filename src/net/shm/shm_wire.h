@@ -9,11 +9,18 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { PLI_SHM_N_CELL = 1024, PLI_SHM_INLINE = 24 };
+enum {
+    PLI_SHM_N_CELL = 1024,
+    PLI_SHM_INLINE = 24,    // bytes of a message in its first cell,
+    PLI_SHM_MORE = 60,      // in each cell that follows,
+    PLI_SHM_CELLS_MAX = 264 // and at most in cells
+};
 
-// One message in one cache line. What does not fit inline waits in a block of the sender.
+// One message in one cache line, and a few more bytes in the lines that follow: PLI_SHM_MORE in
+// each, behind its seq. What does not fit there waits in a block of the sender.
 struct pli_shm_cell {
-    _Atomic uint32_t seq; // position + 1 once the cell is full
+    _Atomic uint32_t seq; // position + 1 once the cell is full. In one that follows: position, for
+                          // which no reader waits
     uint8_t kind;         // enum of msg/msg_wire.h
     uint8_t form;         // of the data: enum pli_form of obj/datatype.h
     uint8_t flags;

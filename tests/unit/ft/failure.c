@@ -46,6 +46,55 @@ static void hole(struct pli_lane *lane)
     T_OK(pli_clock_ns() - begin > 400000000u);
 }
 
+// A writer that died over a message in several places leaves nothing that looks like one, and what
+// came after it is read.
+static void row(struct pli_lane *lane)
+{
+    enum { SIZE = 2 * PLI_SHM_MORE };
+    struct pli_shm_peer peer;
+    struct pli_shm_cell *cell = NULL;
+    uint64_t pos;
+    unsigned char data[SIZE] = { 0 };
+    pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 0);
+    T_EQ(pli_shm_n_cell(SIZE), 3);
+    for (int lap = 0; lap <= PLI_SHM_N_CELL / 3; lap++) { // so that places are used again
+        T_MUST(pli_shm_claim_row(&peer, 3, &pos) != NULL);
+        for (int i = 0; i < SIZE; i += 4) { // what the reader waits for, wherever it looks
+            uint32_t seq = (uint32_t)pos + 1 + (uint32_t)lap % 4;
+            memcpy(data + i, &seq, sizeof seq);
+        }
+        pli_shm_fill_row(&peer, pos, data, SIZE);
+        T_MUST((cell = pli_shm_claim(&peer, &pos)) != NULL);
+        *cell = (struct pli_shm_cell){ .kind = PLI_MSG_EAGER };
+        pli_shm_publish(&peer, cell, pos);
+        for (int i = 0; i < 3; i++) {
+            T_OK(pli_shm_peek(&lane->shm) == NULL);
+            T_OK(pli_shm_has_hole(&lane->shm));
+            pli_failure_look(lane);
+        }
+        T_OK(pli_shm_peek(&lane->shm) == cell);
+        pli_shm_next(&lane->shm);
+    }
+}
+
+// There is room for a row or there is not: nothing is claimed of it.
+static void room(struct pli_lane *lane)
+{
+    struct pli_shm_peer peer;
+    uint64_t pos;
+    pli_shm_settle(&lane->shm);
+    pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 0);
+    for (int i = 0; i < PLI_SHM_N_CELL - 2; i++) {
+        T_MUST(pli_shm_claim(&peer, &pos) != NULL);
+    }
+    T_OK(pli_shm_claim_row(&peer, 3, &pos) == NULL);
+    T_OK(pli_shm_claim_row(&peer, 2, &pos) != NULL);
+    T_OK(pli_shm_claim(&peer, &pos) == NULL);
+    pli_shm_next_row(&lane->shm, PLI_SHM_N_CELL);
+    pli_shm_settle(&lane->shm);
+    T_OK(!pli_shm_has_hole(&lane->shm));
+}
+
 // A writer says where, and takes it back.
 static void claim(void)
 {
@@ -102,6 +151,8 @@ int main(int argc, char **argv)
     pli_boot.node.header->n_news = 1;
     T_OK(pli_failure_is_due());
     hole(lane);
+    row(lane);
+    room(lane);
     claim();
     blocks(lane);
     MPI_Finalize();
