@@ -64,8 +64,14 @@ const char *pli_impirun_part_tool(const char *name)
 // The library that makes a program of the other MPI a client.
 static const char *shim_of(const struct part *p)
 {
-    return p->args.shim != NULL ? p->args.shim
-                                : pli_impirun_shim_find(here(), mpis[p->args.mpi].shim);
+    const char *shim =
+        p->args.shim != NULL ? p->args.shim : pli_impirun_shim_find(here(), mpis[p->args.mpi].shim);
+    if (strpbrk(shim, " :") != NULL) { // the part would run by itself, and the others wait for it
+        pli_impirun_bad("%s cannot be loaded: the loader takes no path with a blank or a colon; "
+                        "name a copy with --shim",
+                        shim);
+    }
+    return shim;
 }
 
 // Whether a word is the mpiexec of some MPI.
@@ -171,7 +177,7 @@ static const char *launcher_of(const struct part *p)
                             p->library != NULL ? p->library : "a library that is not known");
         }
     }
-    return found != NULL          ? found
+    return found != NULL           ? found
            : p->args.mpi == PLIANT ? pli_impirun_part_tool("mpiexec")
                                    : mpis[p->args.mpi].mpiexec;
 }
@@ -229,7 +235,8 @@ static int add_extra(const struct part *p, char **argv)
     if (p->args.mpi == ABI) { // whose mpiexec has words of its own
         const char *before = getenv("LD_PRELOAD");
         char *all;
-        if (asprintf(&all, "%s%s%s", shim, before != NULL ? ":" : "", before != NULL ? before : "") < 0) {
+        if (asprintf(&all, "%s%s%s", shim, before != NULL ? ":" : "",
+                     before != NULL ? before : "") < 0) {
             pli_impirun_bad("out of memory");
         }
         setenv("LD_PRELOAD", all, 1);
