@@ -214,7 +214,7 @@ style: $(BUILD)/CMakeCache.txt
 
 install: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target product
-	@cmake --install $(BUILD) --prefix $(PREFIX)
+	@cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 clean:
 	@rm -rf build build-*

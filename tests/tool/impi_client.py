@@ -177,6 +177,9 @@ def go_wrong():
         alone = shutil.copy(IMPIRUN, folder)
         r = Run("-client", "0", "127.0.0.1:1", "-n", 1, "true", tool=alone, env={"IMPI_AUTH_NONE": ""})
         check(r.rc == 2 and f"cannot run {folder}/mpiexec" in r.words, f"impirun alone in a folder: {r}")
+    # The loader would take the words of such a path for several libraries, and the part run by itself.
+    r = Run("--local", "-n", 1, "true", ":", "--mpi", "mpich", "--shim", "/a b/libimpi-mpich.so", "-n", 1, "true", tool=IMPIRUN)
+    check(r.rc == 2 and "no path with a blank" in r.words, r)
     nothing_left(MARK)
 
 

@@ -64,8 +64,14 @@ const char *pli_impirun_part_tool(const char *name)
 // The library that makes a program of the other MPI a client.
 static const char *shim_of(const struct part *p)
 {
-    return p->args.shim != NULL ? p->args.shim
-                                : pli_impirun_shim_find(here(), mpis[p->args.mpi].shim);
+    const char *shim =
+        p->args.shim != NULL ? p->args.shim : pli_impirun_shim_find(here(), mpis[p->args.mpi].shim);
+    if (strpbrk(shim, " :") != NULL) { // the part would run by itself, and the others wait for it
+        pli_impirun_bad("%s cannot be loaded: the loader takes no path with a blank or a colon; "
+                        "name a copy with --shim",
+                        shim);
+    }
+    return shim;
 }
 
 // Whether a word is the mpiexec of some MPI.
