@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // impi-agent N FD TAGUB: the agent of a client of N processes, started by its process 0, which
-// holds the other end of socket FD; their largest tag is TAGUB. Not for users to call.
+// holds the other end of socket FD; their largest tag is TAGUB. impi-agent --ended WHAT: tells the
+// server that this job has ended without joining. Not for users to call.
 #include "agent/agent.h"
+#include "agent/agent_end.h"
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void say(void *arg, enum pli_impi_log_level level, const char *line)
 {
@@ -19,6 +22,14 @@ int main(int argc, char **argv)
 {
     static struct pli_agent_conf conf;
     conf.log = (struct pli_impi_log){ say, &conf };
+    if (argc == 3 && strcmp(argv[1], "--ended") == 0) {
+        if (pli_impi_env_read(&conf.log, 0, 1, &conf.env) != PLI_IMPI_OK || !conf.env.has_token) {
+            return 1;
+        }
+        signal(SIGPIPE, SIG_IGN);
+        pli_agent_end(&conf.env, argv[2]);
+        return 0;
+    }
     if (argc != 4 || atoi(argv[1]) < 1 || atoi(argv[2]) < 3 || atoi(argv[3]) < 1) {
         fprintf(stderr, "impi-agent: started by an MPI library that joins an IMPI job; see "
                         "libimpi(7)\n");

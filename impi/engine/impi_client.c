@@ -32,7 +32,7 @@ struct pli_impi_client {
     size_t at_out, n_out, cap_out;
     struct pli_impi_collated collated;
     struct pli_impi_job *job;
-    bool joins, takes_any_rank;
+    bool joins, takes_any_rank, has_ended;
     struct pli_impi_relay *relay; // hosts that wait at the server
     uint32_t n_relay;
     uint64_t n_beat;
@@ -135,6 +135,7 @@ enum pli_impi_err pli_impi_client_create(const struct pli_impi_client_conf *conf
     c->rank = conf->rank;
     c->joins = conf->joins != NULL;
     c->takes_any_rank = conf->takes_any_rank;
+    c->has_ended = conf->has_ended;
     snprintf(c->name, sizeof c->name, "%s", c->joins ? conf->joins : "");
     c->key = conf->key;
     c->limit = conf->limit != 0 ? conf->limit : DEFAULT_LIMIT;
@@ -188,7 +189,9 @@ static enum pli_impi_err on_method(struct pli_impi_client *c)
     if (which == PLI_IMPI_AUTH_KEY) {
         n = pli_impi_cmd_put_key(buf, c->key);
     }
-    int32_t rank = c->takes_any_rank ? PLI_IMPI_RANK_ANY : (int32_t)c->rank;
+    int32_t rank = c->has_ended        ? PLI_IMPI_RANK_ENDED
+                   : c->takes_any_rank ? PLI_IMPI_RANK_ANY
+                                       : (int32_t)c->rank;
     n += c->joins ? pli_impi_cmd_put_join(buf + n, rank, c->name)
                   : pli_impi_cmd_put_impi(buf + n, rank);
     set_state(c, PLI_IMPI_CLIENT_SIZE);

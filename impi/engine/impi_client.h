@@ -18,6 +18,7 @@ struct pli_impi_client_conf {
     uint32_t rank;          // of this client, given by the user
     const char *joins;      // join a world by a token; what this client is in words. NULL: not so
     bool takes_any_rank;    // where it joins: the server chooses the rank
+    bool has_ended;         // it does not join: the server is to know that it never will
     bool has_none, has_key; // authentication methods that are enabled
     bool may_tls;           // the key may be proved by TLS in place of being sent
     uint64_t key;

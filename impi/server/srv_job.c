@@ -348,6 +348,16 @@ void pli_srv_job_on_join(struct pli_srv_job *job, struct pli_srv_peer *peer,
         refuse(job, peer, why);
         return;
     }
+    if (rank == PLI_IMPI_RANK_ENDED) {
+        bool is_missed = job->state == J_JOIN;
+        snprintf(why, sizeof why, "%.*s has ended before any of its processes has called MPI_Init",
+                 (int)cmd->len, (const char *)cmd->data);
+        refuse(job, peer, why);
+        if (is_missed) { // nobody knows of another that would come in its place
+            end_world(job, NULL, why);
+        }
+        return;
+    }
     // the process that hosts the world is client 0, whoever comes first
     for (rank = rank >= 0 ? rank : job->conf->is_hosted; cmd->value < 0 && rank < n; rank++) {
         if (job->slot[rank] == NULL) {

@@ -84,6 +84,23 @@ static int prepare(MPI_Comm comm, struct shim_span *s, const char *refusal, pli_
 }
 #endif
 
+// The other ranks learn by what they receive that a number did not fit, but not those that would
+// have had it from this process by a native collective. With an error handler that returns they
+// would wait for ever.
+static int all_know(int rc)
+{
+    if (rc != MPI_SUCCESS && (rc == pli_shim.misfit || rc == pli_shim.other_length)) {
+        pli_shim_die(rc == pli_shim.misfit
+                         ? "a number in a collective does not fit external32, in which a long has "
+                           "4 bytes and a wchar_t 2; ranks that wait for it cannot be told, so "
+                           "the job ends"
+                         : "another MPI's part of a collective has another length than ours: its "
+                           "count is another, or a number did not fit external32; ranks that wait "
+                           "for it cannot be told, so the job ends");
+    }
+    return rc;
+}
+
 static int run_barrier(struct shim_span *s, void *arg)
 {
     (void)arg;
@@ -126,8 +143,8 @@ PLI_SHIM_API int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *req
     static int run_##small(struct shim_span *s, void *arg)                                         \
     {                                                                                              \
         const struct shim_coll_args *a = arg;                                                      \
-        return s->inter != NULL ? pli_shim_across_##small(s, EACH(LOAD, args))                     \
-                                : pli_shim_coll_##small(s, EACH(LOAD, args));                      \
+        return all_know(s->inter != NULL ? pli_shim_across_##small(s, EACH(LOAD, args))            \
+                                         : pli_shim_coll_##small(s, EACH(LOAD, args)));            \
     }
 #define NEIGHBOR(name, small, params, args)                                                        \
     static int run_##small(struct shim_span *s, void *arg)                                         \

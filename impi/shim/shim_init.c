@@ -3,6 +3,7 @@
 #include "shim/shim.h"
 #include "shim/shim_plan.h"
 #include "agent/agent_wire.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,12 +79,31 @@ _Noreturn void pli_shim_die(const char *line)
     _exit(1);
 }
 
+// impirun is to know that a process has called MPI_Init: it has a file without a name for that. On
+// another machine its name leads to another file, or to none.
+static void tell_impirun(void)
+{
+    const char *path = getenv("IMPI_BEGUN");
+    char name[64];
+    ssize_t n = path != NULL ? readlink(path, name, sizeof name - 1) : -1;
+    name[n > 0 ? n : 0] = '\0';
+    if (strncmp(name, "/memfd:impi-begun", strlen("/memfd:impi-begun")) == 0) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+        ssize_t done = fd >= 0 ? write(fd, "", 1) : 0;
+        (void)done; // then it is not known
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+}
+
 // The native library is up: join the job if there is one to join.
 static int join(void)
 {
     if (getenv("IMPI_SERVER") == NULL && getenv("IMPI_TOKEN") == NULL) {
         return MPI_SUCCESS;
     }
+    tell_impirun();
     (void)PMPI_Comm_rank(MPI_COMM_WORLD, &pli_shim.me);
     (void)PMPI_Comm_size(MPI_COMM_WORLD, &pli_shim.n_local);
     int flag = 0, *ub = NULL;

@@ -85,6 +85,7 @@ static int recv_step(struct plan_run *p, int from, struct block b)
     if (rc == MPI_SUCCESS && r->msglen != b.len) {
         rc = pli_shim_fail(MPI_ERR_TRUNCATE,
                            "another MPI's part of a collective has another length than ours");
+        pli_shim.other_length = rc;
     }
     pli_shim_req_destroy(r);
     return rc;

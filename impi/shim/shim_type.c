@@ -441,10 +441,12 @@ static enum pli_impi_err convert(const struct sig *s, uint64_t n, bool outward,
 
 static int judge(enum pli_impi_err err)
 {
-    return err == PLI_IMPI_OK
-               ? MPI_SUCCESS
-               : pli_shim_fail(MPI_ERR_OTHER, "a number does not fit external32, in which a long "
-                                              "has 4 bytes and a wchar_t 2");
+    if (err == PLI_IMPI_OK) {
+        return MPI_SUCCESS;
+    }
+    pli_shim.misfit = pli_shim_fail(MPI_ERR_OTHER, "a number does not fit external32, in which a "
+                                                   "long has 4 bytes and a wchar_t 2");
+    return pli_shim.misfit;
 }
 
 // MPI_Pack and MPI_Unpack of the native library in its own format.

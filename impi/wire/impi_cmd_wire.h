@@ -56,7 +56,8 @@ enum { // lengths on the wire, in bytes
     PLI_IMPI_CMD_TEXT_CAP = PLI_IMPI_CMD_HEAD + 8 + PLI_IMPI_CMD_TEXT
 };
 
-enum { PLI_IMPI_JOIN_VERSION = 1, PLI_IMPI_RANK_ANY = -1 };
+// Ranks of JOIN: any; none, since the job has ended before any of its processes wanted to join.
+enum { PLI_IMPI_JOIN_VERSION = 1, PLI_IMPI_RANK_ANY = -1, PLI_IMPI_RANK_ENDED = -2 };
 
 struct pli_impi_cmd_head {
     uint32_t cmd; // may be unknown: skip len bytes then

@@ -211,6 +211,9 @@ def case_strict():
     for clients in (["pliant:2", "pliant:1"], ["pliant:1", "mpich:1", "openmpi:1"]):
         good(clients, "ring", "collectives", is_strict=True, env={"IMPI_AUTH_KEY": str(2**64 - 5)})
     good(["pliant:2", "pliant:2"], "overflow", is_strict=True)
+    for clients in (["mpich:2", "pliant:2"], ["pliant:2", "openmpi:2"]):  # where ranks cannot be told it ends, and says so
+        job = Job(clients, "overflow", is_strict=True).start()
+        check(0 not in finish(job) and "fit external32" in job.text(), job, "an overflow in a collective")
     good(["pliant:2", "mpich:1", "openmpi:1"], "refuse_later", is_strict=True)
 
 

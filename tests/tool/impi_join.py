@@ -340,6 +340,28 @@ class ElasticWorld(World):
             self.token = f.read().strip()
 
 
+def absent():
+    """A job of another MPI whose processes never call MPI_Init ends a world that waits for it, and the others say which it was."""
+    text = "#include <mpi.h>\nint main(int c, char **v) { if (c > 99) MPI_Init(&c, &v); return c > 1; }"
+    with tempfile.TemporaryDirectory() as folder:
+        for mpi, status_word in (("mpich", ()), ("openmpi", ("bad",))):
+            if mpi not in foreign(folder):
+                continue
+            path = os.path.join(folder, "absent." + mpi)
+            subprocess.run([f"mpicc.{mpi}", *sanitizer_flags(), "-o", path, "-x", "c", "-"], check=True, capture_output=True, input=text, text=True)
+            w = World(2, "-n", 1, PROGRAM)
+            w.join(w.token, "-n", 2, path, *status_word, tool=IMPIRUN)
+            w.all_end(mpi)
+            said = f"{path[:64]} "
+            check(all(j.p.returncode != 0 for j in w.jobs), f"{mpi}: a job ends as if nothing were wrong")
+            for j in w.jobs:
+                check(re.search(re.escape(said.strip()) + ".* has ended before any of its processes has called MPI_Init", j.err), f"{mpi}: {j.err}")
+            w.close()
+            r = subprocess.run([IMPIRUN, "--local", "-n", "1", PROGRAM, ":", "-n", "1", path], capture_output=True, text=True, check=False, timeout=LIMIT)
+            check(r.returncode != 0 and "has ended before any of its processes has called MPI_Init" in r.stderr, f"{mpi}: {r}")
+    nothing_left(MARK)
+
+
 def late():
     """Jobs join an elastic world while it runs, several at once; who cannot join is told so, and the others notice nothing."""
     w = ElasticWorld("-n", 1, LATE, 4)
@@ -387,6 +409,6 @@ def late_ends():
         w.close()
 
 
-for function in (take_part, refuse, die, die_foreign, stop, plain, ways, late, late_ends):
+for function in (take_part, refuse, die, die_foreign, stop, plain, ways, absent, late, late_ends):
     function()
 sys.exit(status())

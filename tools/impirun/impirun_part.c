@@ -7,6 +7,7 @@
 #include "impirun_abi.h"
 #include "impirun_options.h"
 #include "impirun_shim.h"
+#include "impirun_watch.h"
 #include "launcher/job/foreign_mpi.h"
 #include "wire/impi_token.h"
 
@@ -279,6 +280,7 @@ void pli_impirun_part_exec(char **words)
     }
     if (p.args.mpi != PLIANT) {
         name_agent();
+        pli_impirun_watch_open();
     }
     char **argv = calloc(n_word + MAX_EXTRA + 2 * n_variable() + 2, sizeof *argv);
     if (argv == NULL) {
@@ -290,6 +292,9 @@ void pli_impirun_part_exec(char **words)
         n += add_extra(&p, argv + n);
     }
     memcpy(argv + n, p.rest, n_word * sizeof *argv);
+    if (p.args.mpi != PLIANT) {
+        exit(pli_impirun_watch(argv, p.rest));
+    }
     execvp(argv[0], argv);
     pli_impirun_bad("cannot run %s: %s", argv[0], strerror(errno));
 }
