@@ -452,7 +452,8 @@ static void file_unfinished(void)
 static void collective_changed(void)
 {
     MPI_Request request[2];
-    MPI_Iallreduce(numbers, others, 4, MPI_INT, MPI_SUM, world, &request[0]); // here: collective-changed
+    MPI_Iallreduce(numbers, others, 4, MPI_INT, MPI_SUM, world,
+                   &request[0]); // here: collective-changed
     MPI_Ibcast(numbers + 100, 4, MPI_INT, 0, world, &request[1]);
     numbers[is_right ? 5 : 1]++;
     MPI_Waitall(2, request, MPI_STATUSES_IGNORE); // there: collective-changed
