@@ -265,8 +265,7 @@ void pli_check_begin(struct pli_check_call *call)
         pli_check_request_marked(call);
     } else if (call->comm_freed != NULL) {
         pli_check_lock();
-        pli_check_p2p_comm_end(*call->comm_freed,
-                               call->function == PLI_CHECK_FN_Comm_disconnect);
+        pli_check_p2p_comm_end(*call->comm_freed, call->function == PLI_CHECK_FN_Comm_disconnect);
         pli_check_unlock();
     } else if (call->function == PLI_CHECK_FN_Finalize) {
         pli_check_request_poll();

@@ -82,7 +82,7 @@ struct pli_check_call {
     struct pli_check_receive *receive; // NULL: into the program's buffer
     uint64_t sum;
     struct pli_check_memory *memory; // of files, nonblocking collectives and partitions
-    bool has_sent; // the note of a send
+    bool has_sent;                   // the note of a send
     unsigned char sent[PLI_OBSERVE_NOTE];
 };
 

@@ -37,7 +37,7 @@ void pli_check_object_made(enum pli_check_kind kind, const void *handle, const v
 {
     struct pli_observe_process me;
     bool may_stay = kind == PLI_CHECK_INFO || kind == PLI_CHECK_ERRHANDLER; // beyond MPI_Finalize
-    if ((uintptr_t)handle < 0x1000 || // predefined, or null
+    if ((uintptr_t)handle < 0x1000 ||                                       // predefined, or null
         (may_stay && !pli_check_lib.get_process(&me))) {
         return;
     }

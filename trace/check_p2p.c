@@ -500,7 +500,8 @@ static void left_over(struct pli_check_comm *c, bool may_fetch)
     struct note note;
     int source, tag, flag;
     pli_check_lib.iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, c->handle, &flag, MPI_STATUS_IGNORE);
-    for (int i = 0; i < 1000 && pli_check_lib.left(c->handle, may_fetch, &source, &tag, &note); i++) {
+    for (int i = 0; i < 1000 && pli_check_lib.left(c->handle, may_fetch, &source, &tag, &note);
+         i++) {
         if (!c->is_lost && c->first == NULL) {
             enum pli_check_fn sender = (enum pli_check_fn)note.function;
             pli_check_say("unreceived", NULL, note.place,

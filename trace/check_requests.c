@@ -240,8 +240,7 @@ static bool has_same_parts(struct pli_check_request *r)
 
 static void check_unchanged(struct pli_check_request *r, const void *site)
 {
-    bool is_kept =
-        r->is_send && !r->is_recv && r->n > 0 && (r->sum != 0 || r->part_sums != NULL);
+    bool is_kept = r->is_send && !r->is_recv && r->n > 0 && (r->sum != 0 || r->part_sums != NULL);
     if (!is_kept) {
         return;
     }

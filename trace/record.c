@@ -273,7 +273,8 @@ static void bind_thread(const char *name, const void *site, uint32_t ep)
     pthread_mutex_lock(&state.mutex);
     struct pli_record_stream *s = owner_of(ep);
     // The thread that called MPI_Init alone may leave the first endpoint to another.
-    bool is_free = s == NULL || !s->is_taken || !s->is_used || pthread_equal(s->thread, pthread_self());
+    bool is_free =
+        s == NULL || !s->is_taken || !s->is_used || pthread_equal(s->thread, pthread_self());
     if (!is_free || (s != NULL && s != mine && mine != NULL)) {
         refuse_thread(name, site);
     }

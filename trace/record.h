@@ -103,7 +103,7 @@ struct pli_record_stream {
     bool is_taken; // a thread has it: this one
     pthread_t thread;
     bool is_used; // it has called more than MPI_Init
-    bool is_over;  // replay: the record has ended, and the program goes on as it likes
+    bool is_over; // replay: the record has ended, and the program goes on as it likes
     struct pli_record_writer writer;
     struct pli_record_file file;
     struct pli_record_reader reader;

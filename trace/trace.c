@@ -355,8 +355,7 @@ static struct pli_trace_comm *find_comm(struct pli_trace_thread *self, MPI_Comm 
     *c = (struct pli_trace_comm){ handle, now, n, it };
     // Who calls MPI_Comm_create_endpoints has handles of several, and is the first of them.
     bool is_main = self->slot->tid == self->slot->pid;
-    if (self->slot->ep == PLI_TRACE_NOBODY ||
-        (self->slot->ep == 0 && it.my_ep != 0 && !is_main)) {
+    if (self->slot->ep == PLI_TRACE_NOBODY || (self->slot->ep == 0 && it.my_ep != 0 && !is_main)) {
         self->slot->ep = it.my_ep;
     }
     return c;
@@ -590,8 +589,8 @@ void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct p
                    int err)
 {
     uint64_t end = pli_trace_ticks();
-    if (a->is_change && (a->function == PLI_TRACE_FN_Fork ||
-                         a->function == PLI_TRACE_FN_MPIX_Fork_with_info)) {
+    if (a->is_change &&
+        (a->function == PLI_TRACE_FN_Fork || a->function == PLI_TRACE_FN_MPIX_Fork_with_info)) {
         err = err >= 0 ? MPI_SUCCESS : -err; // it returns a number of ranks
         if (self->slot->pid != (uint32_t)getpid()) {
             leave_parent(self, begin);

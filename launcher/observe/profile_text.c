@@ -237,8 +237,8 @@ void pli_profile_print(const struct pli_profile *p, FILE *to)
 {
     char number[16];
     fprintf(to, "Profile of %s: %u rank%s%s, %.3f s from the first MPI_Init on\n", p->m->program,
-            p->m->n_endpoint, p->m->n_endpoint == 1 ? "" : "s", p->m->n_host > 1 ? " on several hosts" : "",
-            s(p->elapsed));
+            p->m->n_endpoint, p->m->n_endpoint == 1 ? "" : "s",
+            p->m->n_host > 1 ? " on several hosts" : "", s(p->elapsed));
     if (p->m->n_rank == 0) {
         paragraph(
             to, "",

@@ -72,7 +72,7 @@ struct pli_trace_note { // what mpiexec said or did
 
 struct pli_trace_model {
     struct pli_trace_model_rank *ranks; // by index of the process, then by endpoint
-    uint32_t n_rank, n_endpoint; // threads; endpoints that they were
+    uint32_t n_rank, n_endpoint;        // threads; endpoints that they were
     char **hosts;
     uint32_t n_host;
     struct pli_trace_note *notes;

@@ -102,7 +102,7 @@ enum pli_observe_taken pli_observe_note_take(MPI_Comm comm, int source, int tag,
 {
     struct pli_comm *c = pli_arg_comm(comm);
     bool may_fetch = (about & PLI_OBSERVE_WHOLE) == 0;
-    about &= (enum pli_observe_about)~PLI_OBSERVE_WHOLE;
+    about &= (enum pli_observe_about) ~PLI_OBSERVE_WHOLE;
     enum pli_chan chan = channel(about);
     if (c == NULL || (source < 0 && source != MPI_ANY_SOURCE) || source >= c->n_peer ||
         !is_here(c, c->context | (uint64_t)chan, source, note_tag(about, tag), may_fetch)) {
@@ -128,8 +128,7 @@ bool pli_observe_note_is_here(MPI_Comm comm, int source, int tag)
 {
     struct pli_comm *c = pli_arg_comm(comm);
     return c != NULL && source >= 0 && tag >= 0 &&
-           is_here(c, c->context | PLI_CHAN_PART, source, note_tag(PLI_OBSERVE_MESSAGE, tag),
-                   true);
+           is_here(c, c->context | PLI_CHAN_PART, source, note_tag(PLI_OBSERVE_MESSAGE, tag), true);
 }
 
 int pli_observe_note_other(MPI_Comm comm, int tag, int source)
@@ -165,8 +164,7 @@ bool pli_observe_note_left(MPI_Comm comm, bool may_fetch, int *source, int *tag,
     for (; i != NULL && !is_found; i = is_found ? i : i->later) {
         *source = i->source;
         *tag = i->tag < 0 ? i->tag - INT_MIN : 0;
-        is_found = i->context == context && i->tag < INT_MIN / 2 &&
-                   (may_fetch || is_whole(i)) &&
+        is_found = i->context == context && i->tag < INT_MIN / 2 && (may_fetch || is_whole(i)) &&
                    pli_match_find(m, c->context | PLI_CHAN_P2P, *source, *tag) != NULL;
     }
     pli_lock_drop(&c->ep->lane->lock);

@@ -15,7 +15,8 @@ enum pli_observe_about {
     PLI_OBSERVE_VOID,    // the same note again: its message was refused or cancelled
     PLI_OBSERVE_COLL,    // found by the number of the collective
     PLI_OBSERVE_CYCLE,   // of trace/check_cycle.c
-    PLI_OBSERVE_WHOLE = 8, // besides: not one that must be fetched from a sender, which may have ended
+    PLI_OBSERVE_WHOLE =
+        8, // besides: not one that must be fetched from a sender, which may have ended
 };
 // Whether notes go to and come from a rank: it is of this job, and no other that IMPI joined to it.
 bool pli_observe_note_reaches(MPI_Comm comm, int rank);

@@ -378,7 +378,8 @@ static void add_memory(void)
     about(v, "bytes of memory of MPI objects, in use or kept for others");
     level(v, now_arena, 0);
     v = add(MPI_T_PVAR_CLASS_SIZE, PLI_TOOL_MEMORY, "node_memory");
-    about(v, "bytes that the processes of this host share; memory is taken where they were touched");
+    about(v,
+          "bytes that the processes of this host share; memory is taken where they were touched");
     level(v, now_node, 0);
     v = add(MPI_T_PVAR_CLASS_STATE, PLI_TOOL_GENERAL, "mpi_state");
     about(v, "whether MPI is in use in this process");

@@ -92,7 +92,7 @@ def main():
     one("race", "lock-race", marks=("here: lock-race", "there: lock-race"))
     one("early-write", "early-small", marks=("here: early-small", "there: early-small"))
     one("timing", option="--check=timing")
-    for kind, arguments in (("changed", ("file-changed", "collective-changed", "parts-changed")), ("freed", ("file-freed",)),
+    for kind, arguments in (("changed", ("file-changed", "coll-changed", "parts-changed")), ("freed", ("file-freed",)),
                             ("receive-overlap", ("file-overlap",)), ("unfinished", ("file-unfinished",)), ("request-leak", ("parts-leak",))):
         for argument in arguments:
             if not (kind == "freed" and IS_SANITIZED):

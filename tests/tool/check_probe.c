@@ -452,10 +452,10 @@ static void file_unfinished(void)
 static void collective_changed(void)
 {
     MPI_Request request[2];
-    MPI_Iallreduce(numbers, others, 4, MPI_INT, MPI_SUM, world, &request[0]); // here: collective-changed
+    MPI_Iallreduce(numbers, others, 4, MPI_INT, MPI_SUM, world, request); // here: coll-changed
     MPI_Ibcast(numbers + 100, 4, MPI_INT, 0, world, &request[1]);
     numbers[is_right ? 5 : 1]++;
-    MPI_Waitall(2, request, MPI_STATUSES_IGNORE); // there: collective-changed
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE); // there: coll-changed
     n_done++;
 }
 
@@ -822,7 +822,7 @@ int main(int argc, char **argv)
         { "file-freed", file_freed },
         { "file-overlap", file_overlap },
         { "file-unfinished", file_unfinished },
-        { "collective-changed", collective_changed },
+        { "coll-changed", collective_changed },
         { "parts-changed", parts_changed },
         { "parts-leak", parts_leak },
         { "notes", notes },
