@@ -226,8 +226,8 @@ char **pli_mpiexec_setup_read(struct pli_job *job, int argc, char **argv)
     return argv;
 }
 
-// Jobs join from any machine, over any network: as those of other worlds that are joined by a token,
-// connections are encrypted.
+// Jobs join from any machine, over any network: connections are encrypted, as those of other worlds
+// that are joined by a token.
 static void protect_messages(const struct pli_job *job)
 {
     const char *tls = getenv("IMPI_TLS");

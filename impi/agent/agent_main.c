@@ -3,7 +3,7 @@
 // holds the other end of socket FD; their largest tag is TAGUB. impi-agent --ended WHAT: tells the
 // server that this job has ended without joining. Not for users to call.
 #include "agent/agent.h"
-#include "agent/agent_end.h"
+#include "agent/agent_exit.h"
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
             return 1;
         }
         signal(SIGPIPE, SIG_IGN);
-        pli_agent_end(&conf.env, argv[2]);
+        pli_agent_exit(&conf.env, argv[2]);
         return 0;
     }
     if (argc != 4 || atoi(argv[1]) < 1 || atoi(argv[2]) < 3 || atoi(argv[3]) < 1) {

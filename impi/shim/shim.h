@@ -51,7 +51,7 @@ struct shim {
     int agent;                 // process id at native rank 0, else -1
     uint64_t max_cid;          // largest context id in use
     int tag_ub, native_tag_ub; // of the job, of the native library
-    int misfit, other_length;  // codes: a number does not fit, a part has a wrong length; 0: none yet
+    int misfit, other_length;  // codes: a number does not fit, a part has a wrong length
     int n_pending;             // requests that are not done
     bool has_threads;          // MPI_THREAD_MULTIPLE
     MPI_Comm self;             // this process alone, for our own messages only

@@ -6,7 +6,6 @@
 #include "boot/pset.h"
 #include "launcher/base/launcher.h"
 #include "launcher/hosts/host_table.h"
-#include "launcher/hosts/join_client.h"
 #include "launcher/hosts/status_pack.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/job/job.h"
@@ -57,7 +56,9 @@ void pli_daemon_report(const struct pli_rank_failure *c)
 {
     struct pli_job *job = pli_launcher.job;
     send_failures(c);
-    pli_join_client_failed(c);
+    if (pli_launcher.daemon->client != NULL) {
+        pli_launcher.daemon->client->failed(c);
+    }
     if (job->opt.on_failure == PLI_FAIL_CONTINUE && c->state == PLI_NODE_RUNNING) {
         job->node.rows[c->row].abort_code = pli_failure_text_status(c);
         pli_node_set_state(&job->node, c->row, PLI_NODE_ABORTED);

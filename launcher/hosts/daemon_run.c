@@ -27,7 +27,6 @@
 #include "launcher/ranks/launch.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/ranks/on_failure.h"
-#include "launcher/hosts/join_client.h"
 #include "launcher/hosts/join_replay.h"
 #include "tools/lib/job_status.h"
 #include "launcher/job/binding.h"
@@ -74,7 +73,9 @@ static void leave_early(int status)
     }
     pli_daemon_send(PLI_DLINK_FAILED, 0, (uint32_t)status, NULL, 0);
     pli_dlink_drain(&daemon->up, DRAIN_MS);
-    pli_join_client_drain();
+    if (daemon->client != NULL) {
+        daemon->client->drain();
+    }
 }
 
 // Tell whether all ranks of this host seem to wait, if that is news; answer mpiexec's question when
@@ -287,7 +288,6 @@ static void hear_mine(const struct pli_dframe *f)
     case PLI_DLINK_QUIT:
         daemon->is_leaving = true;
         daemon->is_bad_end = f->flag != 0;
-        pli_join_client_over(NULL);
         break;
     default:
         pli_trace_collect_asked(f) ? (void)0 : pli_launcher.ckpt_hooks->hear_clone(job, f);
@@ -319,7 +319,9 @@ static void lost_up(struct pli_dlink *l, const char *why)
     struct pli_daemon *daemon = pli_launcher.daemon;
     (void)l;
     daemon->is_leaving = daemon->is_bad_end = true;
-    pli_join_client_over(why);
+    if (daemon->client != NULL) {
+        daemon->client->lost(why);
+    }
     pli_supervisor_kill();
 }
 
@@ -467,7 +469,9 @@ static void run(void)
         pli_spawn_sweep(job);
         bool is_busy = daemon->is_running && !daemon->is_leaving && pli_supervisor_step(job);
         pli_loop_once(!is_busy);
-        pli_join_client_step();
+        if (daemon->client != NULL) {
+            daemon->client->step();
+        }
         tell_rest();
         if (daemon->is_leaving && until == 0) {
             until = pli_clock_ns() + (uint64_t)KILL_MS * PLI_MS;

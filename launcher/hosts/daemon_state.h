@@ -6,7 +6,15 @@
 #include "launcher/hosts/daemon_spec.h"
 #include "launcher/hosts/dlink.h"
 
-struct pli_join_client;
+struct pli_rank_failure;
+
+// What a daemon does besides that was started as a job that joins, see join_client.h.
+struct pli_daemon_client {
+    void (*failed)(const struct pli_rank_failure *c); // something happened to a rank here
+    void (*lost)(const char *why);                    // the connection to mpiexec
+    void (*step)(void);                               // after each turn of the loop
+    void (*drain)(void);                              // this process ends
+};
 
 // pli_launcher.daemon, in the role of that name.
 struct pli_daemon {
@@ -19,11 +27,11 @@ struct pli_daemon {
     uint32_t *last_state; // of each row, as told
     struct pli_timer look_timer;
     bool has_begun, is_running, is_leaving, is_bad_end, has_told_rest;
-    bool is_stuck;                  // as told
-    uint32_t round;                 // mpiexec's question that is to be answered, 0: none
-    unsigned n_look;                // at the ranks
-    uint32_t n_set;                 // process sets looked at
-    struct pli_join_client *client; // this daemon was started as a job that joins; NULL: it was not
+    bool is_stuck;                          // as told
+    uint32_t round;                         // mpiexec's question that is to be answered, 0: none
+    unsigned n_look;                        // at the ranks
+    uint32_t n_set;                         // process sets looked at
+    const struct pli_daemon_client *client; // NULL: it was not started so
 };
 
 #endif

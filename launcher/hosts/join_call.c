@@ -26,7 +26,7 @@
 #include <string.h>
 
 enum state {
-    S_FREE,    // nobody has it
+    S_FREE,    // there is no caller
     S_CALLED,  // it has not said anything yet
     S_ASKED,   // and waits for its turn
     S_GIVEN,   // it is to be a daemon

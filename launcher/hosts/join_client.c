@@ -41,13 +41,14 @@ struct pli_join_client {
     int spec_fd;              // what came as specification, -1: nothing yet
     uint32_t host;            // that this is to be
     bool is_refused;          // a sentence was said
-    bool is_joined;
+    bool is_joined, is_over;
     int status; // exit status, of the first rank that failed
 };
 
 static struct pli_join_client *me(void)
 {
-    return pli_launcher.daemon->client;
+    static struct pli_join_client client = { .spec_fd = -1, .link = { .watch = { .fd = -1 } } };
+    return &client;
 }
 
 // What is the world's to say, or is not for ranks on a host of another user.
@@ -220,10 +221,10 @@ static bool become_host(const struct pli_join_client *c, struct pli_job *job)
     return true;
 }
 
-void pli_join_client_failed(const struct pli_rank_failure *c)
+static void failed(const struct pli_rank_failure *c)
 {
     struct pli_join_client *self = me();
-    if (self == NULL || pli_launcher.daemon->is_leaving || pli_supervisor_is_ending()) {
+    if (pli_launcher.daemon->is_leaving || pli_supervisor_is_ending()) {
         return; // it ends because the world does
     }
     if (self->status == 0) {
@@ -240,12 +241,14 @@ static int die_of(void)
     return pli_launcher.supervisor->die_of;
 }
 
-void pli_join_client_over(const char *why)
+// The world has ended; why: the connection to its mpiexec was lost, NULL: it said so.
+static void world_over(const char *why)
 {
     struct pli_join_client *c = me();
-    if (c == NULL || c->is_refused) {
+    if (c->is_over || c->is_refused) {
         return;
     }
+    c->is_over = true;
     if (why != NULL) {
         pli_say("the mpiexec that hosts the world is lost: %s. The ranks here are ended.", why);
     } else if (pli_launcher.daemon->is_bad_end && c->status == 0 && die_of() == 0) {
@@ -255,17 +258,16 @@ void pli_join_client_over(const char *why)
     c->status = c->status != 0 ? c->status : is_bad;
 }
 
-void pli_join_client_step(void)
+static void step(void)
 {
     struct pli_daemon *daemon = pli_launcher.daemon;
     const struct pli_job *job = pli_launcher.job;
-    if (daemon->client == NULL) {
-        return;
-    }
     pli_output_flush();
     if (pli_supervisor_is_ending() && job->n_over == job->n_started && !daemon->is_leaving) {
         daemon->is_leaving = daemon->is_bad_end = true; // the user, or the world, has ended it
-        pli_join_client_over(NULL);
+    }
+    if (daemon->is_leaving) {
+        world_over(NULL);
     }
 }
 
@@ -279,33 +281,29 @@ static void drain(void)
     }
 }
 
-void pli_join_client_drain(void)
-{
-    if (me() != NULL) {
-        drain();
-    }
-}
-
 int pli_join_client_run(struct pli_job *job, char **argv)
 {
-    static struct pli_join_client client = { .spec_fd = -1, .link = { .watch = { .fd = -1 } } };
+    static const struct pli_daemon_client hooks = {
+        .failed = failed, .lost = world_over, .step = step, .drain = drain
+    };
+    struct pli_join_client *client = me();
     struct pli_daemon *daemon = pli_launcher.daemon;
     check(job);
     daemon->signals = pli_launch_init();
     if (daemon->signals < 0 || !pli_loop_init()) {
         return 1;
     }
-    daemon->client = &client;
+    daemon->client = &hooks;
     pli_output_open();
-    if (!ask(&client, job) || !become_host(&client, job)) {
+    if (!ask(client, job) || !become_host(client, job)) {
         drain();
         return 1;
     }
     int status = pli_daemon_run_serve(job, argv);
-    pli_dlink_close(&client.link);
+    pli_dlink_close(&client->link);
     drain();
     if (die_of() != 0) {
         pli_launch_die(die_of());
     }
-    return client.is_refused ? 1 : client.status != 0 ? client.status : status;
+    return client->is_refused ? 1 : client->status != 0 ? client->status : status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Meets the server as a client would, and says in place of a rank that its job is over.
-#include "agent/agent_end.h"
+#include "agent/agent_exit.h"
 #include <unistd.h>
 #include "engine/impi_net.h"
 
@@ -13,7 +13,7 @@ static void keep_quiet(void *arg, enum pli_impi_log_level level, const char *lin
     (void)line;
 }
 
-void pli_agent_end(const struct pli_impi_env *env, const char *what)
+void pli_agent_exit(const struct pli_impi_env *env, const char *what)
 {
     static const struct pli_impi_engine_ops none;
     const struct pli_impi_log log = { keep_quiet, NULL };
