@@ -38,7 +38,9 @@ static struct {
     bool is_on, is_foreign, is_recorded;
     int level; // of threads that MPI_Init gave; MPI_THREAD_MULTIPLE where there are sessions
     pthread_t main_thread;
-    _Atomic int n_inside; // threads inside MPI
+    _Atomic int n_inside;       // threads inside MPI
+    _Atomic int n_session;      // not finalized yet
+    _Atomic bool is_object_due; // MPI_Finalize was called; sessions may still free objects
 } state = { .once = PTHREAD_ONCE_INIT, .level = MPI_THREAD_MULTIPLE };
 
 static __thread int depth __attribute__((tls_model("initial-exec")));
@@ -276,10 +278,18 @@ void pli_check_begin(struct pli_check_call *call)
     }
 }
 
+static void look_for_objects(void)
+{
+    if (atomic_load(&state.n_session) == 0 && atomic_exchange(&state.is_object_due, false)) {
+        pli_check_object_finalize();
+    }
+}
+
 static void after_life(const struct pli_check_call *call, int err)
 {
     if (call->function == PLI_CHECK_FN_Finalize) {
-        pli_check_object_finalize();
+        atomic_store(&state.is_object_due, true);
+        look_for_objects();
     } else if (err == MPI_SUCCESS) {
         state.main_thread = pthread_self();
         pli_check_lib.query_thread(&state.level);
@@ -322,6 +332,10 @@ int pli_check_end(struct pli_check_call *call, int err)
         pli_check_unlock();
     } else if (call->function == PLI_CHECK_FN_Session_init) {
         state.level = MPI_THREAD_MULTIPLE;
+        atomic_fetch_add(&state.n_session, err == MPI_SUCCESS);
+    } else if (call->function == PLI_CHECK_FN_Session_finalize) {
+        atomic_fetch_sub(&state.n_session, err == MPI_SUCCESS);
+        look_for_objects();
     } else if (call->function == PLI_CHECK_FN_Type_free) {
         pli_check_type_forget();
     }

@@ -36,6 +36,7 @@ bool pli_observe_get_comm(MPI_Comm comm, struct pli_observe_comm *out)
         .me = (uint32_t)c->ep->id.proc,
         .my_ep = c->ep->id.ep,
         .n_peer = c->n_peer,
+        .is_session = c->session != NULL,
         .is_run = g->n_run == 1,
     };
     if (out->is_run) {

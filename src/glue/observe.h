@@ -16,7 +16,8 @@ struct pli_observe_comm {
     uint64_t context; // the same at all members, unique in the job
     uint32_t me, my_ep;
     int32_t n_peer;
-    bool is_run; // peer i is first + i * step, with endpoints likewise
+    bool is_session; // not of the world model
+    bool is_run;     // peer i is first + i * step, with endpoints likewise
     uint32_t first, first_ep;
     int32_t step, ep_step;
 };

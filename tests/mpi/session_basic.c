@@ -291,10 +291,10 @@ int main(int argc, char **argv)
     T_OK(MPI_Group_union(world, of_session, &both) != MPI_SUCCESS);
     MPI_Comm none;
     T_OK(MPI_Intercomm_create(MPI_COMM_SELF, 0, across, 0, 0, &none) != MPI_SUCCESS);
-    MPI_Group_free(&of_session);
     MPI_Group_free(&world);
     MPI_Finalize();
     s_check(across, 11);
+    MPI_Group_free(&of_session);
     MPI_Comm_free(&across);
     T_MPI(MPI_Session_finalize(&kept));
     MPI_Finalized(&flag);
