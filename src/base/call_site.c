@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 // Whether a file is a library that calls this one for the program: that of the Fortran interfaces,
@@ -84,12 +85,20 @@ size_t pli_call_site_write(char *to, size_t cap)
     return (size_t)n;
 }
 
-static uintptr_t library_lo, library_hi; // where this library is mapped; lo == hi: not known
+struct range {
+    uintptr_t lo, hi; // equal: not known
+};
+static struct range library, kernel; // where this library is mapped, and the kernel's (vdso)
+
+static bool is_in(const struct range *r, const void *address)
+{
+    return (uintptr_t)address >= r->lo && (uintptr_t)address < r->hi;
+}
 
 // The first file that is visited is the program.
-static int find_library(struct dl_phdr_info *file, size_t size, void *arg)
+static int find_libraries(struct dl_phdr_info *file, size_t size, void *arg)
 {
-    uintptr_t own = (uintptr_t)pli_call_site, lo = UINTPTR_MAX, hi = 0;
+    uintptr_t lo = UINTPTR_MAX, hi = 0;
     int *n = arg;
     (void)size;
     for (int i = 0; i < file->dlpi_phnum; i++) {
@@ -100,36 +109,39 @@ static int find_library(struct dl_phdr_info *file, size_t size, void *arg)
             hi = at + part->p_memsz > hi ? at + part->p_memsz : hi;
         }
     }
-    bool is_ours = own >= lo && own < hi;
-    if (is_ours && *n > 0) {
-        library_lo = lo;
-        library_hi = hi;
+    struct range r = { lo, hi };
+    if (is_in(&r, (const void *)getauxval(AT_SYSINFO_EHDR))) {
+        kernel = r;
+    } else if (is_in(&r, (const void *)(uintptr_t)pli_call_site) && *n > 0) {
+        library = r;
     }
     ++*n;
-    return is_ours;
+    return 0;
 }
 
 bool pli_call_site_prepare(void)
 {
     void *frame;
     int n = 0;
-    if (library_lo == library_hi) {
-        dl_iterate_phdr(find_library, &n);
+    if (library.lo == library.hi) {
+        dl_iterate_phdr(find_libraries, &n);
         backtrace(&frame, 1); // loads what it needs
     }
-    return library_lo < library_hi;
+    return library.lo < library.hi;
 }
 
-// The handler's frames come first, then that of the system, then those of the thread.
+// The handler's frames come first, then that of the system, then those of the thread. Who called
+// a function of the kernel's library, such as the one that tells the time, is not told on aarch64:
+// it may have been this library.
 bool pli_call_site_is_inside(void)
 {
     void *frames[128];
     int n = backtrace(frames, sizeof frames / sizeof *frames);
     bool is_handler = true, is_inside = false;
     for (int i = 0; i < n && !is_inside; i++) {
-        bool is_ours = (uintptr_t)frames[i] >= library_lo && (uintptr_t)frames[i] < library_hi;
+        bool is_ours = is_in(&library, frames[i]);
         is_inside = is_ours && !is_handler;
         is_handler = is_handler && (is_ours || i == 0); // an interceptor of backtrace may be there
     }
-    return is_inside;
+    return is_inside || (n > 0 && is_in(&kernel, frames[n - 1]));
 }

@@ -16,8 +16,8 @@ size_t pli_call_site_write(char *to, size_t cap);
 
 // For the next one: learn where this library is. False: it is linked into the program.
 bool pli_call_site_prepare(void);
-// In the handler of a signal that is of this library: whether the thread was in a call of MPI.
-// Async-signal-safe after pli_call_site_prepare.
+// In the handler of a signal that is of this library: whether the thread was in a call of MPI, or
+// that cannot be told now. Async-signal-safe after pli_call_site_prepare.
 bool pli_call_site_is_inside(void);
 
 #endif

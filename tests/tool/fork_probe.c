@@ -80,8 +80,10 @@ static int end_workers(void)
 }
 
 // A thread in a call of MPI.
+static volatile int is_called;
 static void *wait_in_call(void *arg)
 {
+    is_called = 1;
     MPI_Recv(arg, 1, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_STATUS_IGNORE);
     return arg;
 }
@@ -130,7 +132,10 @@ int main(int argc, char **argv)
         use_workers();
     } else if (is_waiting && rank == 0) {
         pthread_create(&waiting, NULL, wait_in_call, &received);
-        nap(0.05);
+        while (!is_called) {
+            nap(0.01);
+        }
+        nap(0.2);
     }
     if (is(what, "dies") && rank == 0) {
         pthread_atfork(NULL, NULL, dies_in_fork);
