@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 20, REST_MS = 2000 };
@@ -174,11 +175,21 @@ static bool is_name(const char *name, size_t len)
     return len > 0 && n_slash <= 1;
 }
 
+// A disk that is too small says so before, where it can. One that is asked for more than it has is
+// full for a moment, and others fail: a damaged size must not do that.
+static bool reserve(int file, uint64_t size)
+{
+    struct statvfs fs;
+    if (fstatvfs(file, &fs) == 0 && size / fs.f_frsize > fs.f_bavail) {
+        errno = ENOSPC;
+        return false;
+    }
+    return fallocate(file, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) == 0 || errno == EOPNOTSUPP;
+}
+
 static bool receive_content(struct transfer *h, int file, uint64_t size, const char *name)
 {
-    // A disk that is too small says so before, where it can.
-    if (size > 0 && fallocate(file, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) != 0 &&
-        errno != EOPNOTSUPP) {
+    if (size > 0 && !reserve(file, size)) {
         return fail(h, errno, "cannot be written:", name);
     }
     while (size > 0) {

@@ -71,10 +71,12 @@ enum pli_err pli_file_preallocate(struct pli_file *f, MPI_Offset size)
 {
     enum pli_err err = check_resize(f, size, "MPI_File_preallocate");
     if (err == PLI_OK && f->comm->rank == 0 && size > 0) {
-        int error;
-        do {
-            error = posix_fallocate(f->fd, 0, size);
-        } while (error == EINTR);
+        int error = ENOSPC;
+        if (pli_file_sys_has_room(f->fd, size)) {
+            do {
+                error = posix_fallocate(f->fd, 0, size);
+            } while (error == EINTR);
+        }
         err =
             error == 0 ? PLI_OK : pli_file_sys_fail(error, "reserve", f->name, 0, (long long)size);
     }

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -162,12 +164,25 @@ enum pli_err pli_file_sys_writev(int fd, const char *name, struct iovec *iov, in
     return move(true, fd, name, iov, n, at, done_out);
 }
 
+bool pli_file_sys_has_room(int fd, MPI_Offset len)
+{
+    struct stat s;
+    struct statvfs fs;
+    if (fstat(fd, &s) != 0 || fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0) {
+        return true; // not known
+    }
+    return (uint64_t)len / fs.f_frsize <= fs.f_bavail + (uint64_t)s.st_blocks * 512 / fs.f_frsize;
+}
+
 enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_Offset hi)
 {
     struct rlimit most;
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
         (rlim_t)hi > most.rlim_cur) {
         return pli_file_sys_fail(EFBIG, "write", name, lo, hi - lo);
+    }
+    if (!pli_file_sys_has_room(fd, hi - lo)) {
+        return pli_file_sys_fail(ENOSPC, "write", name, lo, hi - lo);
     }
     int rc;
     do {

@@ -33,6 +33,9 @@ enum pli_err pli_file_sys_readv(int fd, const char *name, struct iovec *iov, int
 enum pli_err pli_file_sys_writev(int fd, const char *name, struct iovec *iov, int n, MPI_Offset at,
                                  size_t *done_out);
 
+// Whether a file can have so many bytes on its disk, or that is not known. To ask for more would
+// fill the disk for a moment, and others would fail.
+bool pli_file_sys_has_room(int fd, MPI_Offset len);
 // Reserve space for a range; the size stays. Fails where a write of it would be cut short. A file
 // system that cannot reserve is not asked.
 enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_Offset hi);

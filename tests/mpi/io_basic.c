@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static int me, n;
@@ -17,6 +18,19 @@ static int class_of(int code)
     int class;
     MPI_Error_class(code, &class);
     return class;
+}
+
+// More than the disk has is not begun: it would be full for a moment.
+static void check_too_large(MPI_File f)
+{
+    struct statvfs fs;
+    struct stat s;
+    T_EQ(statvfs(path, &fs), 0);
+    MPI_Offset twice = 2 * (MPI_Offset)fs.f_bavail * (MPI_Offset)fs.f_frsize;
+    MPI_Bcast(&twice, 1, MPI_OFFSET, 0, MPI_COMM_WORLD);
+    T_EQ(class_of(MPI_File_preallocate(f, twice)), MPI_ERR_NO_SPACE);
+    T_EQ(stat(path, &s), 0);
+    T_OK((MPI_Offset)s.st_blocks * 512 < 1 << 20);
 }
 
 static void check_open(void)
@@ -60,6 +74,7 @@ static void check_open(void)
     T_EQ(MPI_File_get_size(f, &size), 0);
     T_EQ(size, 5000);
     T_EQ(class_of(MPI_File_set_size(f, -1)), MPI_ERR_ARG);
+    check_too_large(f);
     T_EQ(MPI_File_sync(f), 0);
     T_EQ(MPI_File_close(&f), 0);
     T_EQ(

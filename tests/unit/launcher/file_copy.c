@@ -329,7 +329,7 @@ static void test_altered(void)
 int main(void)
 {
     T_MUST(mkdtemp(root) != NULL && chdir(root) == 0);
-    signal(SIGXFSZ, SIG_IGN); // room for what a damaged size says is not made
+    signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 64 << 20, 64 << 20 });
     test_whole();
     test_no_answer();
