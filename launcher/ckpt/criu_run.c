@@ -32,9 +32,14 @@ bool pli_criu_check(char *why)
     int status = 0;
     const char *other = "--checkpoint-mode=state needs none of it: programs then register what is "
                         "to be saved";
-    if (!run(check, &status)) {
+    bool is_run = run(check, &status);
+    bool is_absent = is_run && WIFEXITED(status) && WEXITSTATUS(status) == 127;
+    if (is_absent && geteuid() != 0 && access("/usr/sbin/criu", X_OK) == 0) {
+        is_absent = false; // users do not have that folder in PATH
+    }
+    if (!is_run) {
         snprintf(why, PLI_CKPT_WHY, "CRIU cannot be started: %s; %s", strerror(errno), other);
-    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+    } else if (is_absent) {
         snprintf(why, PLI_CKPT_WHY,
                  "CRIU is not there: install it (Debian: apt-get install criu)%s; %s",
                  geteuid() != 0 ? " and run mpiexec as root" : "", other);

@@ -362,6 +362,19 @@ def files(env, d):
     check(r.rc == 0 and os.path.getsize(own) > 0, r)
 
 
+def checkpoints(env, d):
+    """CRIU is in a folder that users do not have in PATH: that is not the reason why they cannot use it."""
+    if os.access("/usr/sbin/criu", os.X_OK):
+        images = os.path.join(d, "images")
+        os.mkdir(images)
+        os.chown(images, 65534, 65534)
+        os.chmod(d, 0o755)
+        os.chmod(os.path.dirname(d), 0o711)
+        r = subprocess.run([*AS_OTHER, MPIEXEC, "--checkpoint-dir", images, "-n", "1", "true"], capture_output=True, text=True,
+                           check=False, env={**os.environ, **env, "PATH": "/usr/bin:/bin"}, cwd="/")
+        check(r.returncode != 0 and "CRIU works for root only" in " ".join(r.stderr.split()), r)
+
+
 if shutil.which("setpriv") is None or os.geteuid() != 0:
     print("skipped: it takes root and the command setpriv (package util-linux) to be another user")
     sys.exit(77)
@@ -369,4 +382,4 @@ for run in ([*OTHER, "pass"], [*AS_OTHER, MPICTL, "--version"], [*AS_OTHER, PROB
     if subprocess.run(run, stdout=subprocess.DEVNULL, check=False).returncode != 0:
         print(f"skipped: another user cannot run {run[4]} here")
         sys.exit(77)
-sys.exit(cases((sockets, no_descriptors, taken_names, memory, everything, tokens, files)))
+sys.exit(cases((sockets, no_descriptors, taken_names, memory, everything, tokens, files, checkpoints)))
