@@ -123,17 +123,19 @@ void pli_elf_needed_each(const void *bytes, size_t len, bool (*fn)(const char *n
     }
 }
 
-const char *pli_elf_needed_rpath(const void *bytes, size_t len)
+const char *pli_elf_needed_folders(const void *bytes, size_t len, bool *is_first_out)
 {
     struct dynamic y;
     Elf64_Dyn d;
     const char *found = NULL;
+    *is_first_out = true;
     if (!open_dynamic(&y, bytes, len)) {
         return NULL;
     }
     for (uint64_t i = 0; read_entry(&y.file, &y.entries, i, &d); i++) {
         if (d.d_tag == DT_RUNPATH) {
-            return NULL;
+            *is_first_out = false;
+            return text_of(&y, &d);
         }
         found = d.d_tag == DT_RPATH ? text_of(&y, &d) : found;
     }

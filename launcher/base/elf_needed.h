@@ -12,8 +12,9 @@
 void pli_elf_needed_each(const void *bytes, size_t len, bool (*fn)(const char *name, void *arg),
                          void *arg);
 
-// The folders that the loader searches for them before LD_LIBRARY_PATH, as the file in these bytes
-// has them (DT_RPATH without DT_RUNPATH); NULL: there are none.
-const char *pli_elf_needed_rpath(const void *bytes, size_t len);
+// The folders that the loader searches for them, as the file in these bytes has them: before
+// LD_LIBRARY_PATH (DT_RPATH), or behind (DT_RUNPATH, which makes the other one void); NULL: there
+// are none.
+const char *pli_elf_needed_folders(const void *bytes, size_t len, bool *is_first_out);
 
 #endif

@@ -160,8 +160,8 @@ static void warn(const struct pli_app *app, const char *path, const struct pli_f
     }
 }
 
-// Programs with folders in their file in which the loader looks first (DT_RPATH).
-struct first {
+// A program with folders in its file.
+struct with_folders {
     const char *program;
     const char *folders;
     char base[3200];
@@ -169,7 +169,7 @@ struct first {
 };
 
 // Whether one of the folders has a library. $ORIGIN is that of the program.
-static bool is_hidden(const struct first *f, const char *library)
+static bool has_library(const struct with_folders *f, const char *library)
 {
     const char *slash = strrchr(f->program, '/');
     int n_origin = slash != NULL ? (int)(slash - f->program) : 0;
@@ -191,9 +191,9 @@ static bool is_hidden(const struct first *f, const char *library)
 
 static bool add_hidden(const char *library, void *arg)
 {
-    struct first *f = arg;
+    struct with_folders *f = arg;
     const struct pli_foreign_mpi *found = pli_foreign_mpi_find(library);
-    if (found != NULL && !found->is_above && is_hidden(f, library)) {
+    if (found != NULL && !found->is_above && has_library(f, library)) {
         char *longer = NULL;
         int n = asprintf(&longer, "%s%s%s/%s/%s", f->preload != NULL ? f->preload : "",
                          f->preload != NULL ? ":" : "", f->base, found->folder, library);
@@ -204,12 +204,14 @@ static bool add_hidden(const char *library, void *arg)
     return true;
 }
 
-// A library that is loaded already is not looked for.
+// Where the loader looks into these folders first: a library that is loaded already is not looked
+// for.
 static void preload_hidden(struct pli_app *app, const char *path)
 {
-    char *folders = pli_foreign_mpi_rpath(path);
-    struct first f = { .program = path, .folders = folders };
-    if (folders != NULL && pli_abi_path_base(f.base, sizeof f.base)) {
+    bool is_first = false;
+    char *folders = pli_foreign_mpi_folders(path, &is_first);
+    struct with_folders f = { .program = path, .folders = folders };
+    if (folders != NULL && is_first && pli_abi_path_base(f.base, sizeof f.base)) {
         pli_foreign_mpi_each(path, add_hidden, &f);
     }
     if (f.preload != NULL) {
@@ -221,6 +223,17 @@ static void preload_hidden(struct pli_app *app, const char *path)
     }
     free(f.preload);
     free(folders);
+}
+
+// Whether a program was linked with our library in a folder where it is no more.
+static bool is_left_alone(const char *path)
+{
+    bool is_first;
+    char *folders = pli_foreign_mpi_folders(path, &is_first);
+    struct with_folders f = { .program = path, .folders = folders };
+    bool is_left = folders != NULL && !has_library(&f, "libmpi_abi.so.1");
+    free(folders);
+    return is_left;
 }
 
 void pli_abi_path_check(const struct pli_options *opt, struct pli_app *app, const char *path)
@@ -251,7 +264,7 @@ void pli_abi_path_check(const struct pli_options *opt, struct pli_app *app, cons
     }
     warn(app, path, l.wanted);
     preload_hidden(app, path);
-    if (l.is_standard) {
+    if (l.is_standard && !is_left_alone(path)) {
         char *ours = pli_abi_path_make(opt, NULL);
         if (ours != NULL) {
             pli_environment_shorten(app, variable, ours);

@@ -79,11 +79,11 @@ void pli_foreign_mpi_each(const char *path, bool (*fn)(const char *library, void
     }
 }
 
-char *pli_foreign_mpi_rpath(const char *path)
+char *pli_foreign_mpi_folders(const char *path, bool *is_first_out)
 {
     size_t len = 0;
     void *bytes = map(path, &len);
-    const char *found = bytes != NULL ? pli_elf_needed_rpath(bytes, len) : NULL;
+    const char *found = bytes != NULL ? pli_elf_needed_folders(bytes, len, is_first_out) : NULL;
     char *copy = found != NULL ? strdup(found) : NULL;
     if (bytes != NULL) {
         munmap(bytes, len);

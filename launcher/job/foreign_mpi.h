@@ -21,9 +21,10 @@ const struct pli_foreign_mpi *pli_foreign_mpi_find(const char *library);
 // Nothing is called for a script, or for what cannot be read. Context: any thread.
 void pli_foreign_mpi_each(const char *path, bool (*fn)(const char *library, void *arg), void *arg);
 
-// The folders in which the loader looks for libraries of a program before it heeds LD_LIBRARY_PATH,
-// with colons between them; NULL: there are none. To be freed. Context: any thread.
-char *pli_foreign_mpi_rpath(const char *path);
+// The folders that a program's file names for its libraries, with colons between them, and whether
+// the loader looks there before it heeds LD_LIBRARY_PATH; NULL: there are none. To be freed.
+// Context: any thread.
+char *pli_foreign_mpi_folders(const char *path, bool *is_first_out);
 
 // The MPI that was linked into a program that asks for no library at all ("Open MPI"); NULL: it is
 // a script, asks for libraries, or has no other MPI in it. Context: any thread.

@@ -97,6 +97,7 @@ fi
 # CMake's FindMPI cannot read paths with blanks from any wrapper: use a place without.
 mv "new place" plain
 prefix=$scratch/plain
+must_say "^$expected$" "$prefix/bin/mpiexec" -n 2 ./c # linked before
 mkdir project
 cp pair.c pair.cc project
 cat >project/CMakeLists.txt <<'EOF'

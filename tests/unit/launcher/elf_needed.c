@@ -29,7 +29,8 @@ static void read_it(const unsigned char *bytes, size_t len)
     low = (const char *)bytes;
     high = low + len;
     pli_elf_needed_each(bytes, len, count, NULL);
-    const char *folders = pli_elf_needed_rpath(bytes, len);
+    bool is_first;
+    const char *folders = pli_elf_needed_folders(bytes, len, &is_first);
     T_OK(folders == NULL || (folders >= low && folders + strlen(folders) < high));
 }
 
