@@ -248,7 +248,9 @@ void pli_check_coll_begin(struct pli_check_call *call)
     if (is_significant) {
         check_alias(call);
     }
-    if (c->size == 1) {
+    // Where a world may be resized, the error that says so is for the program, not for one who
+    // waits for notes; and new ranks are in a collective of MPI_Init.
+    if (c->size == 1 || c->it.is_told) {
         pli_check_unlock();
         return;
     }

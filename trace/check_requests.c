@@ -411,6 +411,7 @@ struct batch {
     struct pli_check_call call;
     int n;
     bool is_kept; // MPI_Request_get_status: what is complete stays
+    const MPI_Request *requests;
     struct pli_check_request **found;
     MPI_Status *statuses, *theirs;
     struct pli_check_request *near_found[N_NEAR];
@@ -424,6 +425,7 @@ static void open_batch(struct batch *b, enum pli_check_fn function, void *site, 
     pli_check_begin(&b->call);
     b->n = n > 0 && requests != NULL ? n : 0;
     b->is_kept = false;
+    b->requests = requests;
     bool is_near = b->n <= N_NEAR;
     b->theirs = statuses;
     b->found = is_near ? b->near_found : malloc((size_t)b->n * sizeof *b->found);
@@ -443,17 +445,34 @@ static void open_batch(struct batch *b, enum pli_check_fn function, void *site, 
     pli_check_unlock();
 }
 
+// Whether a request is as it was: of an error that says why it cannot be completed now the handle
+// stays (a failed process, MPI_WORLD_RESIZED).
+static bool is_undone(const struct batch *b, int k, int err)
+{
+    bool stays = b->requests[k] != MPI_REQUEST_NULL && b->found[k] != NULL &&
+                 !b->found[k]->is_persistent && !b->is_kept;
+    return err == MPI_ERR_PENDING || (err != MPI_SUCCESS && stays);
+}
+
 // n requests are complete, by their places or all of them from the first.
 static int close_batch(struct batch *b, int n, const int *places, int err)
 {
     bool is_each = err == MPI_ERR_IN_STATUS;
+    int first = err;
     pli_check_lock();
-    for (int i = 0; i < n && (err == MPI_SUCCESS || is_each || b->n == 1); i++) {
+    for (int i = 0; i < n && (first == MPI_SUCCESS || is_each || b->n == 1); i++) {
         int k = places != NULL ? places[i] : i;
-        int own = is_each ? b->statuses[i].MPI_ERROR : err;
-        if (k >= 0 && k < b->n && own != MPI_ERR_PENDING && b->is_kept) {
+        int own = is_each ? b->statuses[i].MPI_ERROR : first;
+        if (is_each && b->theirs == MPI_STATUSES_IGNORE && err == MPI_ERR_IN_STATUS &&
+            own != MPI_ERR_PENDING && own != MPI_SUCCESS) {
+            err = own; // as without statuses
+        }
+        if (k < 0 || k >= b->n || is_undone(b, k, own)) {
+            continue;
+        }
+        if (b->is_kept) {
             ready(b->found[k], &b->statuses[i], own, b->call.site);
-        } else if (k >= 0 && k < b->n && own != MPI_ERR_PENDING) {
+        } else {
             complete(b->found[k], &b->statuses[i], own, b->call.site);
         }
     }

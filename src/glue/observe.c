@@ -37,6 +37,7 @@ bool pli_observe_get_comm(MPI_Comm comm, struct pli_observe_comm *out)
         .my_ep = c->ep->id.ep,
         .n_peer = c->n_peer,
         .is_session = c->session != NULL,
+        .is_told = comm == MPI_COMM_WORLD && (pli_boot.node.header->mode & PLI_NODE_TELLS) != 0,
         .is_run = g->n_run == 1,
     };
     if (out->is_run) {

@@ -17,6 +17,7 @@ struct pli_observe_comm {
     uint32_t me, my_ep;
     int32_t n_peer;
     bool is_session; // not of the world model
+    bool is_told;    // a world whose calls may return MPI_WORLD_RESIZED, to the program alone
     bool is_run;     // peer i is first + i * step, with endpoints likewise
     uint32_t first, first_ep;
     int32_t step, ep_step;

@@ -76,7 +76,7 @@ static void blocked(void)
     double three[3] = { 1, 2, 3 };
     MPI_Request r = MPI_REQUEST_NULL;
     if (rank == 0) {
-        MPI_Send(&seven, 1, MPI_INT, 1, 5, c); // comes before, and is received after
+        MPI_Isend(&seven, 1, MPI_INT, 1, 5, c, &r); // comes before, and is received after
     } else if (rank == 3) {
         MPI_Send(three, 3, MPI_DOUBLE, 2, 8, c);
     }
@@ -106,6 +106,7 @@ static void blocked(void)
     if (rank == 0) {
         T_EQ(exchange(old, &x), MPI_SUCCESS);
         T_EQ(MPI_Send(&seven, 1, MPI_INT, 3, 4, old), MPI_SUCCESS);
+        T_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
     } else if (rank == 1) {
         T_EQ(MPI_Send(&seven, 1, MPI_INT, 0, 9, old), MPI_SUCCESS);
         T_EQ(MPI_Recv(&x, 1, MPI_INT, 0, 5, old, MPI_STATUS_IGNORE), MPI_SUCCESS);

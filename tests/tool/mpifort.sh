@@ -22,8 +22,9 @@ must_fail 1 "there are no modules for $here/oddfort in .*/oddfort-7, and .*oddfo
     env PLIANT_FC="$scratch/oddfort" mpifort -show a.f90
 # CMake takes the Fortran of another MPI when these two questions fail; answered, it finds that mpif.h is there and modules are not.
 export PLIANT_FC="$scratch/oddfort"
-must_say "^-I$inc$" mpifort -showme:compile
-must_say "^-L$lib -Wl,-rpath,$lib -lpliant_mpifort -lmpi_abi$" mpifort -showme:link
+sanitizer="(-fsanitize=[^ ]* )?"
+must_say "^$sanitizer-I$inc$" mpifort -showme:compile
+must_say "^$sanitizer-L$lib -Wl,-rpath,$lib -lpliant_mpifort -lmpi_abi$" mpifort -showme:link
 unset PLIANT_FC
 must_fail 1 "says nothing: is it a Fortran compiler" env PLIANT_FC="$scratch/silent" mpifort -show a.f90
 
