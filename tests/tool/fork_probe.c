@@ -88,6 +88,15 @@ static void *wait_in_call(void *arg)
     return arg;
 }
 
+static void begin_call(pthread_t *thread, int *received)
+{
+    pthread_create(thread, NULL, wait_in_call, received);
+    while (!is_called) {
+        nap(0.01);
+    }
+    nap(0.2);
+}
+
 // Ranks that see their notice and stay.
 static void stay(int rank)
 {
@@ -131,11 +140,7 @@ int main(int argc, char **argv)
         start_workers();
         use_workers();
     } else if (is_waiting && rank == 0) {
-        pthread_create(&waiting, NULL, wait_in_call, &received);
-        while (!is_called) {
-            nap(0.01);
-        }
-        nap(0.2);
+        begin_call(&waiting, &received);
     }
     if (is(what, "dies") && rank == 0) {
         pthread_atfork(NULL, NULL, dies_in_fork);
