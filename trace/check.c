@@ -66,7 +66,7 @@ static bool find_library(void *library)
         "PMPI_Comm_rank",
         "PMPI_Comm_size",
         "PMPI_Comm_test_inter",
-        "PMPI_Iprobe",
+        "pli_observe_note_probe",
         "PMPI_Query_thread",
         "PMPI_Get_count_c",
         "PMPI_Test",

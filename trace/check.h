@@ -83,6 +83,7 @@ struct pli_check_call {
     uint64_t sum;
     struct pli_check_memory *memory; // of files, nonblocking collectives and partitions
     bool has_sent;                   // the note of a send
+    bool is_self;                    // a send to the rank itself, which has no receive for it
     unsigned char sent[PLI_OBSERVE_NOTE];
 };
 
@@ -107,7 +108,7 @@ extern struct pli_check_library {
     int (*comm_rank)(MPI_Comm comm, int *rank);
     int (*comm_size)(MPI_Comm comm, int *size);
     int (*test_inter)(MPI_Comm comm, int *flag);
-    int (*iprobe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
+    bool (*probe)(MPI_Comm comm, int source);
     int (*query_thread)(int *level);
     int (*get_count)(const MPI_Status *status, MPI_Datatype type, MPI_Count *count);
     int (*test)(MPI_Request *request, int *flag, MPI_Status *status);

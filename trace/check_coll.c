@@ -171,7 +171,7 @@ static void wait_for(const struct pli_check_call *call, struct pli_check_comm *c
                      const struct note *mine)
 {
     struct note theirs;
-    int from = (c->rank + c->size - 1) % c->size, flag;
+    int from = (c->rank + c->size - 1) % c->size;
     double end = now() + PATIENCE;
     for (int i = 0; now() < end; i++) {
         if (pli_check_lib.take(call->comm, from, (int)(number & 0x3fffffff), PLI_OBSERVE_COLL,
@@ -179,7 +179,7 @@ static void wait_for(const struct pli_check_call *call, struct pli_check_comm *c
             compare(c, mine, &theirs, call->site, from);
             return;
         }
-        if (pli_check_lib.iprobe(from, 0, call->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        if (!pli_check_lib.probe(call->comm, from)) {
             return; // it is lost, or the communicator is revoked
         }
         if (i < 5000) {

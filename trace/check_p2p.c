@@ -94,14 +94,19 @@ static bool is_persistent(enum pli_check_fn f)
            f == PLI_CHECK_FN_Recv_init;
 }
 
-// A blocking send to the sender itself returns only because the message is buffered.
-static void check_self(const struct pli_check_call *call, const struct pli_check_comm *c)
+static bool has_receive(const struct pli_check_comm *c, int source, int tag)
 {
     for (const struct pli_check_posted *p = c->first; p != NULL; p = p->next) {
-        if (!p->is_done && fits(p, c->rank, call->sendtag)) {
-            return;
+        if (!p->is_done && fits(p, source, tag)) {
+            return true;
         }
     }
+    return false;
+}
+
+// A blocking send to the sender itself returns only because the message is buffered.
+static void say_self(const struct pli_check_call *call)
+{
     pli_check_say("self", call->site, 0,
                   "%s at %s sends to the rank itself, which has posted no receive for it: the call "
                   "returns only because the message is buffered; post MPI_Irecv first",
@@ -145,9 +150,8 @@ static void begin_send(struct pli_check_call *call, struct pli_check_comm *c)
         .is_ready = is_ready,
         .is_idle = is_standard_send && !has_pending(c) && !pli_check_has_threads(),
     };
-    if (is_standard_send && !c->is_inter && call->dest == c->rank) {
-        check_self(call, c);
-    }
+    call->is_self = is_standard_send && !c->is_inter && call->dest == c->rank &&
+                    !has_receive(c, c->rank, call->sendtag);
     peer->n_sent++;
     peer->n_free_sent += !is_standard_send;
     pli_check_unlock();
@@ -455,8 +459,13 @@ void pli_check_p2p_begin(struct pli_check_call *call, bool has_send, bool has_re
 
 void pli_check_p2p_end(struct pli_check_call *call, int err, bool has_send, bool has_recv)
 {
-    if (call->request == NULL && call->posted == NULL && err == MPI_SUCCESS) {
-        return; // a blocking send
+    if (call->request == NULL && call->posted == NULL && err == MPI_SUCCESS) { // a blocking send
+        if (call->is_self) {
+            pli_check_lock();
+            say_self(call);
+            pli_check_unlock();
+        }
+        return;
     }
     pli_check_lock();
     if (call->request != NULL) {
@@ -498,8 +507,8 @@ void pli_check_p2p_probe(struct pli_check_call *call, int err)
 static void left_over(struct pli_check_comm *c, bool may_fetch)
 {
     struct note note;
-    int source, tag, flag;
-    pli_check_lib.iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, c->handle, &flag, MPI_STATUS_IGNORE);
+    int source, tag;
+    pli_check_lib.probe(c->handle, MPI_ANY_SOURCE);
     for (int i = 0; i < 1000 && pli_check_lib.left(c->handle, may_fetch, &source, &tag, &note);
          i++) {
         if (!c->is_lost && c->first == NULL) {

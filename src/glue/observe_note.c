@@ -9,6 +9,7 @@
 #include "msg/lane.h"
 #include "msg/msg_wire.h"
 #include "msg/p2p.h"
+#include "msg/probe.h"
 #include "msg/request.h"
 #include "msg/unexpected.h"
 #include "obj/comm.h"
@@ -122,6 +123,14 @@ bool pli_observe_note_wait(MPI_Comm comm, int source, int tag, void *note)
            pli_p2p_recv_on(note, PLI_OBSERVE_NOTE, pli_datatype_basic(MPI_BYTE), source,
                            note_tag(PLI_OBSERVE_MESSAGE, tag), c, PLI_CHAN_PART,
                            MPI_STATUS_IGNORE) == PLI_OK;
+}
+
+bool pli_observe_note_probe(MPI_Comm comm, int source)
+{
+    struct pli_comm *c = pli_arg_comm(comm);
+    int flag;
+    return c != NULL &&
+           pli_probe_iprobe(source, MPI_ANY_TAG, c, &flag, MPI_STATUS_IGNORE) == PLI_OK;
 }
 
 bool pli_observe_note_is_here(MPI_Comm comm, int source, int tag)

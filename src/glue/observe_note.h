@@ -35,6 +35,9 @@ enum pli_observe_taken pli_observe_note_take(MPI_Comm comm, int source, int tag,
                                              enum pli_observe_about about, void *note);
 // Waits for it. The rank must be one that sends notes. False: it cannot come.
 bool pli_observe_note_wait(MPI_Comm comm, int source, int tag, void *note);
+// Takes in what has come, as MPI_Iprobe does. False: the rank has failed, or the communicator is
+// revoked, of which no error handler of the program hears.
+bool pli_observe_note_probe(MPI_Comm comm, int source);
 // Whether the note of a message that such a receive would take is there.
 bool pli_observe_note_is_here(MPI_Comm comm, int source, int tag);
 // A rank other than `source` whose message, which nobody has received yet, fits the receive; -1:

@@ -256,7 +256,7 @@ static void run(const char *name, MPI_Comm c, bool is_last)
 int main(int argc, char **argv)
 {
     int rank, size;
-    MPI_Comm parent, half, c;
+    MPI_Comm parent, half = MPI_COMM_NULL, c;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -293,6 +293,9 @@ int main(int argc, char **argv)
     T_EQ(do_agree(c), MPI_SUCCESS); // nobody dies before all have come so far
     run(argv[1], c, n_all - n_low == 1);
     MPI_Comm_free(&c);
+    if (half != MPI_COMM_NULL) {
+        MPI_Comm_free(&half);
+    }
     MPI_Finalize();
     return t_status();
 }
