@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "boot/launcher_wire.h"
+#include "launcher/base/fd_io.h"
 #include "launcher/base/launcher.h"
 #include "launcher/base/loop.h"
 #include "launcher/base/output.h"
@@ -86,13 +87,7 @@ static void check(const struct pli_job *job)
 static void take_spec(struct pli_join_client *c, const struct pli_dframe *f)
 {
     int fd = memfd_create("pliant-spec", MFD_CLOEXEC);
-    size_t done = 0;
-    ssize_t n = 1;
-    while (fd >= 0 && done < f->len && n > 0) {
-        n = write(fd, (const char *)f->data + done, f->len - done);
-        done += n > 0 ? (size_t)n : 0;
-    }
-    if (fd < 0 || n <= 0 || lseek(fd, 0, SEEK_SET) != 0) {
+    if (fd < 0 || !pli_fd_io_write(fd, f->data, f->len) || lseek(fd, 0, SEEK_SET) != 0) {
         pli_say("cannot join: %s", strerror(errno));
         c->is_refused = true;
     }

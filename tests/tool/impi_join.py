@@ -350,6 +350,7 @@ def absent():
             path = os.path.join(folder, "absent." + mpi)
             subprocess.run([f"mpicc.{mpi}", *sanitizer_flags(), "-o", path, "-x", "c", "-"], check=True, capture_output=True, input=text, text=True)
             w = World(2, "-n", 1, PROGRAM)
+            until(lambda w=w: "1 of 2 jobs have joined" in w.jobs[0].read("err"), "the world's own job has not joined")
             w.join(w.token, "-n", 2, path, *status_word, tool=IMPIRUN)
             w.all_end(mpi)
             said = f"{path[:64]} "
