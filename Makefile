@@ -16,10 +16,11 @@
 #   make test-apps   applications from Debian's sources (network), built with this MPI and with the two
 #                   others; some minutes. T=names, WORK=folder, INSTALL=no, DOCS=1 as above
 #   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
-#                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
+#                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept, P=parts (hdf5
+#                   pnetcdf mpich ior) and T=pattern for some; lines of docs/io.md that were not run stay
 #   make test-tools-world   EZTrace from Debian's packages (network) on this MPI and on its own; WORK=folder is kept
 #   make test-nfs   the tests of files on NFS, in a virtual machine with Debian's kernel (network, aarch64);
-#                   some minutes. WORK=folder is kept
+#                   some minutes. WORK=folder is kept, V=3 for NFS 3
 #   make test-fortran-world   MPICH's Fortran tests, ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
 #                   OpenCoarrays' tests from Debian's sources, with mpifort (network); WORK=folder is kept,
 #                   and may hold sources, such as NPB3.4-MPI for the NAS benchmarks; P=part for some
@@ -40,10 +41,11 @@
 #   make bench-elastic   spawning, growing, forking, checkpoints: how long it takes, with plots
 #   make bench-impi  messages between two jobs that IMPI joins, beside TCP itself
 #   make doc        the manual as one site to read in a browser: build/doc/index.html
+#   make test-doc   every page of it in headless Chromium, as wide as a desktop and as a phone; some minutes
 #   make style      judge the rules of the house
-#   make install    into PREFIX (/usr/local)
+#   make install    into PREFIX (/usr/local); make uninstall removes that again
 #   make deb        Debian packages, into build-deb/; make test-deb tries them in a Debian of their own (root, network)
-#   make tarball    a binary tarball that runs from any folder, into build-tarball/ (root, network)
+#   make tarball    a binary tarball that runs from any folder, into build-tarball/ (root, network); ARCH=x86_64 by emulation
 #   make clean      remove the build folders
 
 WERROR ?= OFF
@@ -124,17 +126,18 @@ test-upc-plain: all
 test-abi-world: all
 	@python3 tests/world/abi_world.py --build $(BUILD) $(if $(WORK),--work $(WORK)) $(if $(filter no,$(INSTALL)),--no-install) $(if $(DOCS),--docs docs/abi.md) $(T)
 
-test-apps: all
+test-apps: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j$(JOBS) --target product
 	@python3 tests/world/apps_world.py --build $(BUILD) $(if $(WORK),--work $(WORK)) $(if $(filter no,$(INSTALL)),--no-install) $(if $(DOCS),--docs docs/applications.md) $(T)
 
 test-io-world: all
-	@python3 tests/world/io_world.py --build $(BUILD) --docs docs/io.md $(if $(IOR),--ior $(IOR)) $(if $(WORK),--work $(WORK))
+	@python3 tests/world/io_world.py --build $(BUILD) --docs docs/io.md $(if $(IOR),--ior $(IOR)) $(if $(WORK),--work $(WORK)) $(if $(T),--only '$(T)') $(P)
 
 test-tools-world: all
 	@python3 tests/world/tools_world.py --build $(BUILD) $(if $(WORK),--work $(WORK))
 
 test-nfs: all
-	@python3 tests/world/nfs_world.py --build $(BUILD) $(if $(WORK),--work $(WORK))
+	@python3 tests/world/nfs_world.py --build $(BUILD) $(if $(WORK),--work $(WORK)) $(if $(V),--version $(V))
 
 test-fortran-world: all
 	@python3 tests/world/fortran_world.py --build $(BUILD) --docs docs/fortran.md $(if $(WORK),--work $(WORK)) $(P)
@@ -207,6 +210,10 @@ doc: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target man --target gen >/dev/null
 	@python3 -B docs/site/build.py . $(BUILD) $(BUILD)/doc
 
+test-doc: doc
+	@tools/setup/need browser
+	@python3 -B docs/site/look.py $(BUILD)/doc
+
 style: $(BUILD)/CMakeCache.txt
 	@tools/setup/need build style
 	@cmake --build $(BUILD) -j$(JOBS)
@@ -214,7 +221,12 @@ style: $(BUILD)/CMakeCache.txt
 
 install: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target product
-	@cmake --install $(BUILD) --prefix '$(PREFIX)'
+	@cmake --install $(BUILD) --prefix '$(PREFIX)' >$(BUILD)/install.log || { tail -n 5 $(BUILD)/install.log; exit 1; }
+	@sed 's|^$(PREFIX)/||' $(BUILD)/install_manifest.txt >'$(DESTDIR)$(PREFIX)/share/pliant/installed'
+	@echo 'installed into $(DESTDIR)$(PREFIX): its bin belongs into PATH; make uninstall removes it'
+
+uninstall:
+	@tools/setup/uninstall '$(DESTDIR)$(PREFIX)'
 
 clean:
 	@rm -rf build build-*

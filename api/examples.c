@@ -360,7 +360,7 @@ void pli_examples_phase(MPI_Comm comm)
 }
 
 // man: MPIX_Pset_from_group MPIX_Pset_union MPIX_Pset_intersection MPIX_Pset_difference
-// man: MPIX_Pset_wait
+// man: MPIX_Pset_wait MPIX_Pset_free
 void pli_examples_sets(MPI_Session session, MPI_Group readers)
 {
     MPI_Group group;
@@ -371,6 +371,7 @@ void pli_examples_sets(MPI_Session session, MPI_Group readers)
     MPIX_Pset_wait(session, "app://made-by-another"); // until some process has made it
     MPI_Group_from_session_pset(session, "app://made-by-another", &group);
     MPI_Group_free(&group);
+    MPIX_Pset_free(session, "app://same"); // as often as it was made
 }
 
 // man: MPIX_Pset_revise
@@ -518,6 +519,44 @@ void pli_examples_answers(MPI_Request *r, const double *answer, int n)
     for (int left = n, i; left > 0; left--) {
         MPI_Waitany(n, r, &i, MPI_STATUS_IGNORE);
         printf("answer %d is %g\n", i, answer[i]);
+    }
+}
+
+// man: MPI_Waitsome MPI_Testsome
+void pli_examples_some(MPI_Request *r, const double *answer, int *index, int n, MPI_Comm comm)
+{
+    // Take all answers that have come, and compute until others come. MPI_Waitsome waits for one.
+    for (int n_done = 0; n_done != MPI_UNDEFINED; pli_examples_step(comm)) {
+        MPI_Testsome(n, r, &n_done, index, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < n_done; i++) {
+            printf("answer %d is %g\n", index[i], answer[index[i]]);
+        }
+    }
+}
+
+// man: MPI_Testall
+void pli_examples_meanwhile(MPI_Request *r, int n, MPI_Comm comm)
+{
+    // Compute until all messages are here.
+    int done;
+    MPI_Testall(n, r, &done, MPI_STATUSES_IGNORE);
+    while (!done) {
+        pli_examples_step(comm);
+        MPI_Testall(n, r, &done, MPI_STATUSES_IGNORE);
+    }
+}
+
+// man: MPI_Cancel MPI_Test_cancelled
+void pli_examples_cancel(MPI_Request *receive)
+{
+    // A receive that is no longer wanted; its message may have come just before.
+    MPI_Status status;
+    int was_cancelled;
+    MPI_Cancel(receive);
+    MPI_Wait(receive, &status);
+    MPI_Test_cancelled(&status, &was_cancelled);
+    if (!was_cancelled) {
+        printf("a message of rank %d has come\n", status.MPI_SOURCE);
     }
 }
 

@@ -33,8 +33,8 @@ def class_of(chapter, f):
         return "COLL"
     if chapter == "rma":
         return "RMA"
-    if re.match(r"File_i?(read|write)", f.base) and not re.search(r"_(begin|end)$", f.base):
-        return "IO"
+    if re.match(r"File_i?(read|write)", f.base):
+        return "IO_END" if f.base.endswith("_end") else "IO"
     if chapter == "p2p":
         if "sendrecv" in low:
             return "BOTH"
@@ -79,6 +79,11 @@ def memory(chapter, f):
     return ".n = 0" if kind == "IO" or (kind == "COLL" and any(p.kind == "out:request" for p in f.params)) else None
 
 
+def is_split(f):
+    """A half of a split collective, of which a file has one at a time: its handle stands for the request."""
+    return re.match(r"File_.*_(begin|end)$", f.base) is not None
+
+
 def facts(chapter, f, large):
     out, kind = [], class_of(chapter, f)
     for p in f.args(large):
@@ -106,9 +111,11 @@ def facts(chapter, f, large):
             out.append(f".{side}tag = tag")
     if kind == "PARTS":
         side = "send" if f.base == "Psend_init" else "recv"
-        out += [f".{side}buf = buf", f".{side}count = count", f".{side}type = datatype"]
+        out += [f".{side}buf = buf", f".{side}count = count", f".{side}type = datatype", f".{side}tag = tag"]
     if memory(chapter, f) is not None:
         out += [".memory = &memory"]
+    if is_split(f):
+        out += [".request = &split"]
     if kind == "PROBE" and "tag" in names:
         out.append(".recvtag = tag")
     if kind == "BOTH" and "buf" in names:
@@ -145,6 +152,8 @@ def body(chapter, f, large, name, is_std):
              "    if (!is_seen) {", f"        return next({args});", "    }"]
     if status:
         lines += ["    MPI_Status mine;"]
+    if is_split(f):
+        lines += ["    MPI_Request split = (MPI_Request)(void *)fh;"]
     kept = memory(chapter, f)
     if kept:
         lines += [f"    struct pli_check_memory memory = {{ {kept} }};"]

@@ -153,10 +153,10 @@ static inline void b_expect(const unsigned char *p, long n, int round)
 }
 
 // Go before other sessions' work when allowed (root). run.py does so for the launcher, but some
-// launchers give each rank a session of its own.
+// launchers give each rank a session of its own. The session of a terminal is not ours to raise.
 static inline void b_shield(void)
 {
-    if (b_is_best()) {
+    if (b_is_best() || getsid(0) != getpid()) {
         return;
     }
     int fd = open("/proc/self/autogroup", O_WRONLY);

@@ -187,13 +187,13 @@ IO_LINES = [
 
 def io_floor(name, size, where):
     """What the system alone gives: one rank that writes what all have put into memory, pages of a file that ranks map and
-    fill, a system call for each record, or for each block."""
+    fill, bringing all of them or by stores to their own, or a system call for each block."""
     if name == "log":
         return ""
     way = f"overlap size={size}" if name == "overlap" else \
         "store size=200" if name == "log_mapped" else \
         "gather size=262144" if name == "mixed_write_all" else \
-        "pieces size=4096" if name == "mixed_write" and size == 4096 and "tmpfs" in where else \
+        "pages size=4096" if name == "mixed_write" and size == 4096 and "tmpfs" in where else \
         "store size=512" if name == "mixed_write" else \
         f"{'write' if 'write' in name else 'read'} size={1 << 20}"
     return f"io_floor_{way} {where}"

@@ -44,7 +44,7 @@ static bool read_rank(const struct pli_node *node, uint32_t row, struct numbers 
         return false; // no process has had it yet
     }
     memset(out, 0, sizeof *out);
-    out->index = r->index - h->base;
+    out->index = r->index;
     out->host = r->host[0] != '\0' ? r->host : h->host;
     out->is_running = atomic_load(&r->state) == PLI_NODE_RUNNING && atomic_load(&r->has_ended) == 0;
     pli_rank_usage_traffic(node, row, &out->traffic);
@@ -137,11 +137,20 @@ static void put_label(FILE *f, const char *text)
     }
 }
 
-static void put_all(FILE *f)
+// False: no memory.
+static bool put_all(FILE *f)
 {
     const struct pli_job *job = pli_launcher.job;
     const struct pli_node *node = &job->node;
-    struct numbers n;
+    uint32_t n_row = pli_node_n_used(node), n_rank = 0;
+    struct numbers *ranks = malloc(((size_t)n_row + 1) * sizeof *ranks);
+    if (ranks == NULL) {
+        return false;
+    }
+    // Once: all that is told of a rank is of one moment.
+    for (uint32_t row = 0; row < n_row; row++) {
+        n_rank += read_rank(node, row, &ranks[n_rank]);
+    }
     double seconds = (double)(pli_clock_ns() - node->header->epoch_ns) * 1e-9;
     fprintf(f,
             "# HELP pliant_job_seconds How long the job runs.\n# TYPE pliant_job_seconds gauge\n"
@@ -150,14 +159,14 @@ static void put_all(FILE *f)
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", families[i].name, families[i].help,
                 families[i].name, families[i].type);
-        for (uint32_t row = 0; row < pli_node_n_used(node); row++) {
-            if (read_rank(node, row, &n)) {
-                fprintf(f, "%s{rank=\"%u\",host=\"", families[i].name, n.index);
-                put_label(f, n.host);
-                fprintf(f, "\"} %.17g\n", families[i].value(&n));
-            }
+        for (const struct numbers *n = ranks; n < ranks + n_rank; n++) {
+            fprintf(f, "%s{rank=\"%u\",host=\"", families[i].name, n->index);
+            put_label(f, n->host);
+            fprintf(f, "\"} %.17g\n", families[i].value(n));
         }
     }
+    free(ranks);
+    return true;
 }
 
 static void hang_up(struct pli_metrics_caller *c)
@@ -196,13 +205,12 @@ static void answer(struct pli_metrics_caller *c, const char *status, bool is_goo
         hang_up(c);
         return;
     }
-    if (is_good) {
-        put_all(f);
-    } else {
+    if (!is_good) {
         fprintf(f, "%s: ask for GET /metrics\n", status);
     }
+    bool is_told = !is_good || put_all(f);
     fclose(f);
-    f = open_memstream(&c->answer, &c->len);
+    f = is_told ? open_memstream(&c->answer, &c->len) : NULL;
     if (f == NULL) {
         free(body);
         hang_up(c);
@@ -336,22 +344,31 @@ static void too_late(struct pli_timer *t)
     }
 }
 
-// Those for whom there is no room are hung up on.
+// Where there is no room the one that has been here longest is hung up on: callers that never ask
+// keep no others out.
+static struct pli_metrics_caller *find_room(struct pli_metrics_state *self)
+{
+    struct pli_metrics_caller *oldest = &self->callers[0];
+    for (struct pli_metrics_caller *c = self->callers; c < self->callers + PLI_METRICS_N_CALLER;
+         c++) {
+        if (!c->is_open) {
+            return c;
+        }
+        oldest = c->timer.at < oldest->timer.at ? c : oldest;
+    }
+    hang_up(oldest);
+    return oldest;
+}
+
 static void call(struct pli_watch *w, uint32_t events)
 {
     struct pli_metrics_state *self = pli_launcher.metrics;
     (void)events;
-    int fd = pli_accept_one(w), i = 0;
-    while (i < PLI_METRICS_N_CALLER && self->callers[i].is_open) {
-        i++;
-    }
-    if (fd < 0 || i == PLI_METRICS_N_CALLER) {
-        if (fd >= 0) {
-            close(fd);
-        }
+    int fd = pli_accept_one(w);
+    if (fd < 0) {
         return;
     }
-    struct pli_metrics_caller *c = &self->callers[i];
+    struct pli_metrics_caller *c = find_room(self);
     c->n_read = 0;
     c->is_open = true;
     c->watch.fd = fd;
@@ -428,7 +445,9 @@ bool pli_metrics_open(struct pli_job *job)
         pli_say("--metrics %s: %s", where, gai_strerror(error));
         return false;
     }
-    self->listener.fd = listen_at(found);
+    for (const struct addrinfo *a = found; a != NULL && self->listener.fd < 0; a = a->ai_next) {
+        self->listener.fd = listen_at(a); // "localhost" may first be an address that is not here
+    }
     error = errno;
     freeaddrinfo(found);
     if (self->listener.fd < 0) {

@@ -21,6 +21,7 @@
 #include "launcher/observe/record_dir.h"
 #include "launcher/observe/recording.h"
 #include "launcher/observe/trace_memory.h"
+#include "launcher/hosts/gdb_hosts.h"
 #include "launcher/ranks/gdb_ranks.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/on_failure.h"
@@ -113,6 +114,7 @@ static struct {
     struct pli_control_state control;
     struct pli_deadlock_state deadlock;
     struct pli_gdb_ranks_state gdb_ranks;
+    struct pli_gdb_hosts_state gdb_hosts;
     struct pli_impi_agent_state impi_agent;
     struct pli_world_server_state world_server;
     struct pli_launch_state launch;
@@ -172,6 +174,7 @@ void pli_mpiexec_setup_launcher(void)
         .world_server = &parts.world_server,
         .launch = &parts.launch,
         .gdb_ranks = &parts.gdb_ranks,
+        .gdb_hosts = &parts.gdb_hosts,
         .leave = &parts.leave,
         .listener = &parts.listener,
         .on_failure = &parts.on_failure,

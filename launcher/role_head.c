@@ -84,7 +84,6 @@ static bool step(struct pli_job *job)
 
 static int run(struct pli_job *job, char **argv, int signals)
 {
-    (void)argv;
     if (!pli_impi_agents_check(job) || !pli_launch_can_watch() || !pli_loop_init() ||
         !make_node(job)) {
         return 1;
@@ -95,7 +94,7 @@ static int run(struct pli_job *job, char **argv, int signals)
     pli_deadlock_begin(job);
     if (!pli_ckpt_open(job, &pli_ckpt_head_role) || !pli_control_open() || !pli_metrics_open(job) ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
-        !pli_head_run_begin(job)) {
+        !pli_head_run_begin(job, argv)) {
         pli_ckpt_hosts_unmark();
         pli_output_flush();
         return 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The role of mpiexec in a job on one host: it starts the ranks itself.
 #include "launcher/job/role.h"
+#include "launcher/observe/record_dir.h"
 
 #include "base/clock.h"
 #include "boot/launcher_wire.h"
@@ -19,7 +20,9 @@
 #include "launcher/job/psets.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/observe/recording.h"
+#include "launcher/hosts/trace_collect.h"
 #include "launcher/observe/trace_memory.h"
+#include "launcher/observe/trace_world.h"
 #include "launcher/ranks/gdb_ranks.h"
 #include "launcher/ranks/agreement.h"
 #include "launcher/metrics.h"
@@ -113,11 +116,16 @@ static bool open_node(struct pli_job *job)
 
 static int run(struct pli_job *job, char **argv, int signals)
 {
+    struct pli_watchdog_after after = { .fn = pli_recording_rescue };
     pli_run_take_fault(job);
     if (!pli_launch_check(job) || !pli_loop_init() || !open_node(job) ||
         !pli_trace_memory_open(job) || !pli_ckpt_open(job, &pli_ckpt_solo_role) ||
-        !pli_impi_agent_start(job, argv) || !pli_watchdog_start(job, argv) ||
-        !pli_gdb_ranks_open(job)) {
+        !pli_impi_agent_start(job, argv)) {
+        return 1;
+    }
+    after.n_fd = pli_recording_fds(after.fds);
+    if (!pli_watchdog_start(job, argv, after.n_fd > 0 ? &after : NULL) ||
+        !pli_gdb_ranks_open(job) || !pli_gdb_ranks_show()) {
         return 1;
     }
     pli_output_open();
@@ -161,6 +169,11 @@ static void clean_up(const struct pli_job *job, bool is_bad)
     pli_gdb_ranks_close();
     pli_process_table_free();
     pli_recording_read(0, job->node.header->host);
+    if (job->opt.impi_server != NULL) {
+        struct pli_trace_world w;
+        pli_trace_collect_world(job, &w);
+        pli_recording_world(&w, 0);
+    }
     pli_recording_finish(job);
     if (is_bad) {
         char cookie[64];
@@ -292,8 +305,12 @@ static enum pli_host_join join_hosts(struct pli_job *job, const char *list, uint
 
 static void agent_up(struct pli_job *job)
 {
-    if (!pli_psets_write(job)) {
-        pli_supervisor_lose("the process sets of the job could not be written");
+    const char *why = pli_record_dir_world(job);
+    if (why == NULL && !pli_psets_write(job)) {
+        why = "the process sets of the job could not be written";
+    }
+    if (why != NULL) {
+        pli_supervisor_lose(why);
     }
 }
 

@@ -11,19 +11,28 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-// From now on the calling thread and those it makes are refused membarrier. False: this system has
-// no such filters.
-static inline bool t_filter_membarrier(void)
+// From now on the calling thread and those it makes are refused these system calls. False: this
+// system has no such filters.
+static inline bool t_filter(const long calls[], int n)
 {
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = { .len = sizeof code / sizeof code[0], .filter = code };
+    struct sock_filter code[8] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                            offsetof(struct seccomp_data, nr)) };
+    const struct sock_filter end[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+                                       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM) };
+    for (int i = 0; i < n; i++) { // to the second of the ends
+        code[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i],
+                                                   (unsigned char)(n - i), 0);
+    }
+    code[1 + n] = end[0];
+    code[2 + n] = end[1];
+    struct sock_fprog program = { .len = (unsigned short)(n + 3), .filter = code };
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static inline bool t_filter_membarrier(void)
+{
+    return t_filter((const long[]){ SYS_membarrier }, 1);
 }
 
 #endif

@@ -3,6 +3,7 @@
 // other calls, and leads each to what looks at its kind.
 #include "trace/check.h"
 
+#include "base/glibc.h"
 #include "trace/preload.h"
 
 #include <dlfcn.h>
@@ -45,6 +46,7 @@ static struct {
 
 static __thread int depth __attribute__((tls_model("initial-exec")));
 static __thread void *outer_site __attribute__((tls_model("initial-exec")));
+static __thread bool is_prepared __attribute__((tls_model("initial-exec")));
 
 struct pli_check_library pli_check_lib;
 
@@ -101,14 +103,12 @@ static void prepare(void)
     pli_preload_open();
     void *library = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
     state.is_on = find_library(library);
-    // A program of another ABI calls a library of ours that has the names of that MPI.
-    state.is_foreign = state.is_on && (dlopen("libmpi.so.12", RTLD_LAZY | RTLD_NOLOAD) != NULL ||
-                                       dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) != NULL);
+    state.is_foreign = state.is_on && pli_preload_is_foreign();
     for (int i = 0; i < PLI_CHECK_N_SYM; i++) {
         snprintf(text, sizeof text, "P%s", symbols[i]);
         void *mpi = dlsym(library != NULL ? library : RTLD_NEXT, text);
-        pli_check_next[i] =
-            state.is_foreign ? dlsym(RTLD_NEXT, symbols[i]) : pli_preload_next(symbols[i], mpi);
+        pli_check_next[i] = state.is_foreign ? pli_preload_next_foreign(symbols[i])
+                                             : pli_preload_next(symbols[i], mpi);
         snprintf(text, sizeof text, "pli_std_%s", symbols[i]);
         pli_check_next_std[i] = pli_preload_next(text, mpi);
     }
@@ -118,7 +118,10 @@ static void prepare(void)
 
 bool pli_check_enter(void **site, void *frame, bool is_std)
 {
-    pthread_once(&state.once, prepare);
+    if (__builtin_expect(!is_prepared, 0)) {
+        pthread_once(&state.once, prepare);
+        is_prepared = true;
+    }
     if (!state.is_on) {
         return false;
     }
@@ -155,6 +158,8 @@ static bool lock_is_mine(void)
     return atomic_load_explicit(&lock.owner, memory_order_relaxed) == &depth;
 }
 
+// While the process has one thread plain stores do, at a tenth of the price; the word is the same,
+// so it does not matter if there are more threads by the time it is given back.
 static bool lock_enter(void)
 {
     uint32_t unheld = 0;
@@ -162,8 +167,10 @@ static bool lock_enter(void)
         lock.n_again++;
         return true;
     }
-    if (!atomic_compare_exchange_strong_explicit(&lock.word, &unheld, 1, memory_order_acquire,
-                                                 memory_order_relaxed)) {
+    if (__libc_single_threaded) {
+        atomic_store_explicit(&lock.word, 1, memory_order_relaxed);
+    } else if (!atomic_compare_exchange_strong_explicit(
+                   &lock.word, &unheld, 1, memory_order_acquire, memory_order_relaxed)) {
         return false;
     }
     atomic_store_explicit(&lock.owner, &depth, memory_order_relaxed);
@@ -200,7 +207,9 @@ void pli_check_unlock(void)
         return;
     }
     atomic_store_explicit(&lock.owner, NULL, memory_order_relaxed);
-    if (atomic_exchange_explicit(&lock.word, 0, memory_order_release) == 2) {
+    if (__libc_single_threaded) {
+        atomic_store_explicit(&lock.word, 0, memory_order_relaxed);
+    } else if (atomic_exchange_explicit(&lock.word, 0, memory_order_release) == 2) {
         syscall(SYS_futex, &lock.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     }
 }
@@ -319,9 +328,12 @@ int pli_check_end(struct pli_check_call *call, int err)
         pli_check_lock();
         pli_check_request_keep(call, false, false, false);
         pli_check_unlock();
+    } else if (kind == PLI_CHECK_IO_END) {
+        pli_check_request_end(call, err);
     } else if (kind == PLI_CHECK_PARTS && err == MPI_SUCCESS) {
         bool is_into = call->recvtype != NULL;
         struct pli_check_memory *m = call->memory;
+        pli_check_parts_made(call);
         pli_check_lock();
         bool has = pli_check_range(is_into ? call->recvbuf : call->sendbuf,
                                    (is_into ? call->recvcount : call->sendcount) * m->n_part,

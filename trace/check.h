@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(hidden) // calls within the library are short
+
 #define PLI_CHECK_FN(name, text, kind) PLI_CHECK_FN_##name,
 enum pli_check_fn {
 #include "trace/check_functions.def"
@@ -35,6 +37,7 @@ enum pli_check_class {
     PLI_CHECK_COLL,
     PLI_CHECK_RMA,
     PLI_CHECK_IO,
+    PLI_CHECK_IO_END, // of a split collective
     PLI_CHECK_PARTS,
     PLI_CHECK_LIFE,
     PLI_CHECK_OTHER
@@ -64,7 +67,7 @@ struct pli_check_call {
     MPI_Datatype recvtype;
     int dest, source, sendtag, recvtag, root;
     MPI_Op op;
-    MPI_Request *request;
+    MPI_Request *request; // a split collective of a file has the handle of the file
     MPI_Status *status;
     const int *flag;
     MPI_Message *message;
@@ -82,6 +85,7 @@ struct pli_check_call {
     struct pli_check_receive *receive; // NULL: into the program's buffer
     uint64_t sum;
     struct pli_check_memory *memory; // of files, nonblocking collectives and partitions
+    struct pli_check_parts *parts;   // of a partitioned receive; NULL: not compared
     bool has_sent;                   // the note of a send
     bool is_self;                    // a send to the rank itself, which has no receive for it
     unsigned char sent[PLI_OBSERVE_NOTE];
@@ -166,7 +170,7 @@ const struct pli_check_type *pli_check_type_of(MPI_Datatype handle); // NULL: no
 void pli_check_type_forget(void);                                    // a datatype was freed
 struct pli_check_signature pli_check_sign(MPI_Count count, MPI_Datatype type);
 // The hash of the first n numbers.
-uint32_t pli_check_sign_first(MPI_Datatype type, int64_t n);
+uint32_t pli_check_sign_first(const struct pli_check_type *t, int64_t n);
 // The bytes that `count` elements lie in, where they have no holes; false: they have, or are none.
 bool pli_check_range(const void *buf, MPI_Count count, MPI_Datatype type, const char **begin,
                      size_t *n);
@@ -187,6 +191,7 @@ struct pli_check_comm {
     uint32_t n_coll;
     struct pli_check_peer *peers;
     struct pli_check_posted *first, *last;
+    struct pli_check_parts *parts;     // partitioned receives that were not compared yet
     struct pli_check_waiting *waiting; // collectives whose other side is not known yet
     struct pli_check_void *voids;      // notes to come whose messages never will
 };
@@ -216,9 +221,21 @@ void pli_check_p2p_probe(struct pli_check_call *call, int err);
 void pli_check_p2p_unsent(struct pli_check_call *call);
 void pli_check_p2p_received(MPI_Comm comm, struct pli_check_posted *p, const MPI_Status *status,
                             int err);
+// The receive at `site` is of other types than the message.
+void pli_check_p2p_say_type(const void *site, enum pli_check_fn function,
+                            const struct pli_check_signature *wanted, int source,
+                            const struct pli_check_signature *sent, enum pli_check_fn sender,
+                            uint64_t place);
 // may_fetch: other members wait until this one has taken their notes.
 void pli_check_p2p_comm_end(MPI_Comm comm, bool may_fetch);
 void pli_check_p2p_finalize(void);
+
+// Partitioned communication (trace/check_parts.c). A request was made.
+void pli_check_parts_made(struct pli_check_call *call);
+// A round of a receive is complete, its request is gone, its communicator goes. Context: locked.
+void pli_check_parts_received(MPI_Comm comm, struct pli_check_parts *p, int err);
+void pli_check_parts_forget(struct pli_check_parts *p);
+void pli_check_parts_comm_end(struct pli_check_comm *c);
 
 // Cycles of blocking sends (trace/check_cycle.c). The number of a send that begins, of at most
 // `max`; 0: those of this process are not numbered.
@@ -248,6 +265,7 @@ struct pli_check_request {
     uint64_t *part_sums; // of a partitioned send: of partitions that were marked, 0: not yet
     int n_part;
     struct pli_check_posted *posted;
+    struct pli_check_parts *parts; // until its first round is complete
     struct pli_check_receive *receive;
     struct pli_check_call call; // persistent: what is begun each time
 };
@@ -258,7 +276,8 @@ void pli_check_request_watch(struct pli_check_call *call, const void *buf, MPI_C
                              MPI_Datatype type, bool is_into);
 void pli_check_request_overlap(const struct pli_check_call *call, const char *begin, size_t n,
                                bool is_recv);
-void pli_check_request_marked(const struct pli_check_call *call); // MPI_Pready and its kin
+void pli_check_request_marked(const struct pli_check_call *call);       // MPI_Pready and its kin
+void pli_check_request_end(const struct pli_check_call *call, int err); // of a split collective
 // kind: "freed" by free, "unmapped" by munmap.
 void pli_check_request_freed(const void *begin, size_t n, const void *site, const char *kind);
 void pli_check_request_finalize(void);
@@ -299,5 +318,7 @@ void pli_check_object_made(enum pli_check_kind kind, const void *handle, const v
                            enum pli_check_fn function);
 void pli_check_object_freed(enum pli_check_kind kind, const void *handle);
 void pli_check_object_finalize(void);
+
+#pragma GCC visibility pop
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -106,10 +107,15 @@ static void look(const void *p, size_t n, const void *site, const char *kind)
     }
 }
 
+static bool has_active(void)
+{
+    return atomic_load_explicit(&pli_check_n_active, memory_order_relaxed) > 0;
+}
+
 void __libc_free(void *p);
 void free(void *p)
 {
-    if (__builtin_expect(pli_check_n_active > 0 && p != NULL, 0)) {
+    if (__builtin_expect(has_active() && p != NULL, 0)) {
         look(p, malloc_usable_size(p), __builtin_return_address(0), "freed");
     }
     __libc_free(p);
@@ -117,7 +123,7 @@ void free(void *p)
 
 int munmap(void *p, size_t n)
 {
-    if (__builtin_expect(pli_check_n_active > 0 && n > 0, 0)) {
+    if (__builtin_expect(has_active() && n > 0, 0)) {
         look(p, n, __builtin_return_address(0), "unmapped");
     }
     return (int)syscall(SYS_munmap, p, n);

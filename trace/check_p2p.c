@@ -123,16 +123,16 @@ static bool has_pending(const struct pli_check_comm *c)
     return false;
 }
 
-static void begin_send(struct pli_check_call *call, struct pli_check_comm *c)
+// What goes before the message, into call->sent. False: nothing, for the library refuses it.
+static bool prepare_note(struct pli_check_call *call, struct pli_check_comm *c)
 {
     struct pli_check_signature s = pli_check_sign(call->sendcount, call->sendtype);
     bool is_standard_send = is_standard(call->function);
     bool is_ready = call->function == PLI_CHECK_FN_Rsend || call->function == PLI_CHECK_FN_Irsend;
     const struct pli_check_type *t = pli_check_type_of(call->sendtype);
-    // What the library refuses is not sent.
     if (call->dest < 0 || call->dest >= c->it.n_peer || call->sendtag < 0 || call->sendcount < 0 ||
         t == NULL) {
-        return;
+        return false;
     }
     struct pli_check_peer *peer = &c->peers[call->dest];
     bool is_long = s.n >= (int64_t)1 << 34;
@@ -154,11 +154,8 @@ static void begin_send(struct pli_check_call *call, struct pli_check_comm *c)
                     !has_receive(c, c->rank, call->sendtag);
     peer->n_sent++;
     peer->n_free_sent += !is_standard_send;
-    pli_check_unlock();
-    call->has_sent =
-        pli_check_lib.send(call->comm, call->dest, call->sendtag, PLI_OBSERVE_MESSAGE, &note);
     memcpy(call->sent, &note, sizeof note);
-    pli_check_lock();
+    return true;
 }
 
 void pli_check_p2p_unsent(struct pli_check_call *call)
@@ -263,26 +260,34 @@ static void unpost(struct pli_check_comm *c, struct pli_check_posted *p)
     spare = p;
 }
 
+void pli_check_p2p_say_type(const void *site, enum pli_check_fn function,
+                            const struct pli_check_signature *wanted, int source,
+                            const struct pli_check_signature *sent, enum pli_check_fn sender,
+                            uint64_t place)
+{
+    char into[96], from[96];
+    const char *here = pli_line_of(site), *there = pli_line_text(place);
+    pli_check_say("type", site, place,
+                  "%s at %s receives into %s what rank %d sent as %s by %s at %s; both sides must "
+                  "name the same types",
+                  pli_check_name(function), here,
+                  pli_check_say_data(wanted->n, wanted->form, into, sizeof into), source,
+                  pli_check_say_data(sent->n, sent->form, from, sizeof from),
+                  pli_check_name(sender), there);
+}
+
 static void compare(struct pli_check_comm *c, const struct pli_check_posted *p,
                     const struct note *note)
 {
-    char sent[96], wanted[96];
     int64_t n = (int64_t)note->n;
     enum pli_check_fn sender = (enum pli_check_fn)note->function;
     struct pli_check_signature mine = pli_check_sign(p->count, p->type);
     struct pli_check_peer *peer = &c->peers[p->from];
-    const char *here = NULL, *there = NULL;
     if (note->hash != 0 && mine.hash != 0 && !p->is_truncated && n <= mine.n && n > 0 &&
-        pli_check_sign_first(p->type, n) != note->hash) {
-        here = pli_line_of(p->site);
-        there = pli_line_text(note->place);
-        pli_check_say("type", p->site, note->place,
-                      "%s at %s receives into %s what rank %d sent as %s by %s at %s; both sides "
-                      "must name the same types",
-                      pli_check_name(p->function), here,
-                      pli_check_say_data(mine.n, mine.form, wanted, sizeof wanted), p->from,
-                      pli_check_say_data(n, note->form, sent, sizeof sent), pli_check_name(sender),
-                      there);
+        pli_check_sign_first(pli_check_type_of(p->type), n) != note->hash) {
+        pli_check_p2p_say_type(p->site, p->function, &mine, p->from,
+                               &(struct pli_check_signature){ n, note->hash, note->form }, sender,
+                               note->place);
     }
     if (note->is_ready && p->was_here) {
         pli_check_say("ready", p->site, note->place,
@@ -404,16 +409,12 @@ void pli_check_p2p_received(MPI_Comm comm, struct pli_check_posted *p, const MPI
 // the shortest way, because neither comes unexpected. Of two threads that receive such messages at
 // once one may get the message of the other's note: a program that does this must expect either. A
 // receive that is posted meanwhile leaves the note (must_wait).
-static void wait_first(struct pli_check_call *call, struct pli_check_comm *c)
+static bool waits_first(const struct pli_check_call *call, const struct pli_check_comm *c)
 {
-    struct pli_check_posted *p = call->posted;
-    if (call->function == PLI_CHECK_FN_Recv && call->source >= 0 && call->source < c->it.n_peer &&
-        call->recvtag >= 0 && call->recvcount >= 0 && c->peers[call->source].has_notes &&
-        !c->is_lost && pli_check_type_of(call->recvtype) != NULL) {
-        pli_check_unlock();
-        p->has_note = pli_check_lib.wait(call->comm, call->source, call->recvtag, p->note);
-        pli_check_lock();
-    }
+    return call->function == PLI_CHECK_FN_Recv && call->source >= 0 &&
+           call->source < c->it.n_peer && call->recvtag >= 0 && call->recvcount >= 0 &&
+           c->peers[call->source].has_notes && !c->is_lost &&
+           pli_check_type_of(call->recvtype) != NULL;
 }
 
 void pli_check_p2p_begin(struct pli_check_call *call, bool has_send, bool has_recv)
@@ -422,12 +423,13 @@ void pli_check_p2p_begin(struct pli_check_call *call, bool has_send, bool has_re
     struct pli_check_comm *c = pli_check_comm_of(call->comm);
     const char *begin;
     size_t n;
+    bool has_note = false, is_note_first = false;
     if (c != NULL && has_send && !is_persistent(call->function)) {
         if (pli_check_range(call->sendbuf, call->sendcount, call->sendtype, &begin, &n)) {
             pli_check_request_overlap(call, begin, n, false);
             call->sum = call->request != NULL ? pli_check_sum(begin, n) : 0;
         }
-        begin_send(call, c);
+        has_note = prepare_note(call, c);
     }
     if (c != NULL && has_recv && !has_send && call->request != NULL && call->receive == NULL) {
         call->receive = pli_check_receive_create(call);
@@ -450,11 +452,17 @@ void pli_check_p2p_begin(struct pli_check_call *call, bool has_send, bool has_re
         }
         bool is_first = c->first == NULL;
         call->posted = call->source != MPI_PROC_NULL ? post(call, c) : NULL;
-        if (is_first && call->posted != NULL) {
-            wait_first(call, c);
-        }
+        is_note_first = is_first && call->posted != NULL && waits_first(call, c);
     }
     pli_check_unlock();
+    if (has_note) {
+        call->has_sent = pli_check_lib.send(call->comm, call->dest, call->sendtag,
+                                            PLI_OBSERVE_MESSAGE, call->sent);
+    }
+    if (is_note_first) {
+        call->posted->has_note =
+            pli_check_lib.wait(call->comm, call->source, call->recvtag, call->posted->note);
+    }
 }
 
 void pli_check_p2p_end(struct pli_check_call *call, int err, bool has_send, bool has_recv)
@@ -543,6 +551,7 @@ void pli_check_p2p_comm_end(MPI_Comm comm, bool may_fetch)
     struct pli_check_comm *c = pli_check_comm_of(comm);
     if (c != NULL) {
         pli_check_coll_drain(c, true, may_fetch);
+        pli_check_parts_comm_end(c);
         left_over(c, may_fetch);
     }
     if (c != NULL && c->first == NULL && comms == c) { // found, so it is the first

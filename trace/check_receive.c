@@ -10,6 +10,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -291,7 +292,8 @@ void pli_check_receive_freed(struct pli_check_receive *r)
 
 void pli_check_receive_used(const void *buf, MPI_Count count, MPI_Datatype type)
 {
-    bool is_any = state.n_guard > 0 && type != NULL;
+    int n_guard = atomic_load_explicit(&state.n_guard, memory_order_relaxed);
+    bool is_any = n_guard > 0 && type != NULL;
     const struct pli_check_type *t = is_any ? pli_check_type_of(type) : NULL;
     if (t == NULL || count <= 0 || buf == MPI_IN_PLACE) {
         return;

@@ -3,6 +3,7 @@
 // completed.
 #include "trace/check.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -75,6 +76,8 @@ static void forget(struct pli_check_request *r)
     r->receive = NULL;
     free(r->part_sums);
     r->part_sums = NULL;
+    pli_check_parts_forget(r->parts);
+    r->parts = NULL;
     r->is_replaced = r->is_forgotten = true; // no handle leads to it
     if (r->n_call == 0) {
         free(r);
@@ -150,6 +153,7 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
 {
     if (*call->request == MPI_REQUEST_NULL) {
         pli_check_receive_destroy(call->receive);
+        pli_check_parts_forget(call->parts);
         return;
     }
     struct pli_check_request *r = find(*call->request);
@@ -163,6 +167,7 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
     if (r == NULL && call->receive != NULL) {
         abort(); // the data would never reach the program
     } else if (r == NULL) {
+        pli_check_parts_forget(call->parts);
         return;
     }
     r->handle = *call->request;
@@ -173,6 +178,7 @@ void pli_check_request_keep(struct pli_check_call *call, bool is_send, bool is_r
     r->is_recv = is_recv;
     r->is_persistent = is_persistent;
     r->posted = call->posted;
+    r->parts = call->parts;
     r->receive = call->receive;
     r->call = *call;
     r->sum = call->sum;
@@ -276,11 +282,22 @@ static void complete(struct pli_check_request *r, const MPI_Status *status, int 
         pli_check_p2p_received(r->comm, r->posted, status, err);
         r->posted = NULL;
     }
+    if (r->parts != NULL) {
+        pli_check_parts_received(r->comm, r->parts, err);
+        r->parts = NULL;
+    }
     if (r->is_persistent) {
         deactivate(r);
     } else {
         forget(r);
     }
+}
+
+void pli_check_request_end(const struct pli_check_call *call, int err)
+{
+    pli_check_lock();
+    complete(find(*call->request), call->status, err, call->site);
+    pli_check_unlock();
 }
 
 // Complete, but the request stays: the program may use the buffer from now on.
@@ -348,7 +365,7 @@ static void adopt(struct pli_check_request *r)
 
 void pli_check_request_poll(void)
 {
-    if (n_orphan == 0) {
+    if (atomic_load_explicit(&n_orphan, memory_order_relaxed) == 0) {
         return;
     }
     pli_check_lock();
@@ -391,16 +408,28 @@ static bool lose(MPI_Request handle)
     return is_kept;
 }
 
+static void say_unfinished(const struct pli_check_request *r)
+{
+    const char *name = pli_check_name(r->function), *half = strstr(name, "_begin");
+    if (r->is_persistent && !r->is_active) {
+        pli_check_say("request-leak", r->site, 0,
+                      "the persistent request of %s at %s was never freed; call MPI_Request_free",
+                      name, pli_line_of(r->site));
+    } else if (half != NULL) {
+        pli_check_say("unfinished", r->site, 0, "%s at %s was never completed; call %.*s_end", name,
+                      pli_line_of(r->site), (int)(half - name), name);
+    } else {
+        pli_check_say("unfinished", r->site, 0,
+                      "the request of %s at %s was never completed; call MPI_Wait", name,
+                      pli_line_of(r->site));
+    }
+}
+
 void pli_check_request_finalize(void)
 {
     for (int i = 0; i < N_BUCKET; i++) {
         for (const struct pli_check_request *r = buckets[i]; r != NULL; r = r->next) {
-            bool is_idle = r->is_persistent && !r->is_active;
-            pli_check_say(is_idle ? "request-leak" : "unfinished", r->site, 0,
-                          is_idle ? "the persistent request of %s at %s was never freed; call "
-                                    "MPI_Request_free"
-                                  : "the request of %s at %s was never completed; call MPI_Wait",
-                          pli_check_name(r->function), pli_line_of(r->site));
+            say_unfinished(r);
         }
     }
 }

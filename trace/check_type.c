@@ -43,7 +43,7 @@ void pli_check_type_forget(void)
     atomic_fetch_add(&generation, 1);
 }
 
-static void fill(struct pli_check_type *t, MPI_Datatype handle)
+static void __attribute__((cold, noinline)) fill(struct pli_check_type *t, MPI_Datatype handle)
 {
     *t = (struct pli_check_type){ .handle = handle, .mul = 1 };
     if (handle == MPI_DATATYPE_NULL || !pli_check_lib.type(handle, &t->it, t->runs, 64)) {
@@ -63,8 +63,8 @@ static void fill(struct pli_check_type *t, MPI_Datatype handle)
 
 const struct pli_check_type *pli_check_type_of(MPI_Datatype handle)
 {
-    unsigned now = atomic_load_explicit(&generation, memory_order_acquire);
-    if (now != seen) {
+    unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
+    if (__builtin_expect(now != seen, 0)) {
         memset(types, 0, sizeof types);
         seen = now;
     }
@@ -93,9 +93,8 @@ struct pli_check_signature pli_check_sign(MPI_Count count, MPI_Datatype type)
                                          t->it.form };
 }
 
-uint32_t pli_check_sign_first(MPI_Datatype type, int64_t n)
+uint32_t pli_check_sign_first(const struct pli_check_type *t, int64_t n)
 {
-    const struct pli_check_type *t = pli_check_type_of(type);
     if (t == NULL || !t->is_known || t->has_bytes || t->it.n_number == 0) {
         return 0;
     }

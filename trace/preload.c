@@ -12,6 +12,7 @@ enum { N_RANGE = 4 };
 
 static struct {
     bool has_next;
+    void *foreign;
     int n_range;
     struct {
         uintptr_t begin, n;
@@ -53,12 +54,26 @@ void pli_preload_open(void)
     void *next = dlsym(RTLD_NEXT, "MPI_Init");
     state.has_next = next != NULL && dladdr(next, &it) != 0 && is_ours(it.dli_fname);
     dl_iterate_phdr(note_range, (void *)(uintptr_t)pli_preload_open);
+    void *mpich = dlopen("libmpi.so.12", RTLD_LAZY | RTLD_NOLOAD);
+    state.foreign = mpich != NULL ? mpich : dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD);
 }
 
 void *pli_preload_next(const char *name, void *last)
 {
     void *next = state.has_next ? dlsym(RTLD_NEXT, name) : NULL;
     return next != NULL ? next : last;
+}
+
+bool pli_preload_is_foreign(void)
+{
+    return state.foreign != NULL;
+}
+
+// What a module of Python or the like has brought is in nobody's scope but its own.
+void *pli_preload_next_foreign(const char *name)
+{
+    void *next = dlsym(RTLD_NEXT, name);
+    return next != NULL ? next : dlsym(state.foreign, name);
 }
 
 void *pli_preload_site(void *site, void *frame)

@@ -3,6 +3,8 @@
 #ifndef PLI_TRACE_PRELOAD_H
 #define PLI_TRACE_PRELOAD_H
 
+#include <stdbool.h>
+
 // Several libraries in one process have a copy.
 #pragma GCC visibility push(hidden)
 
@@ -10,6 +12,10 @@
 void pli_preload_open(void);
 // The function of that name in a library that comes after this one; `last` where none does.
 void *pli_preload_next(const char *name, void *last);
+// A program of another ABI calls a library of ours that has the names of that MPI: whether there is
+// one, and the function of that name that comes after this library.
+bool pli_preload_is_foreign(void);
+void *pli_preload_next_foreign(const char *name);
 // Where the program called, of a call that returns to `site` and has this frame: libraries of ours
 // above this one, and the Fortran library, are passed over. They have frame pointers.
 void *pli_preload_site(void *site, void *frame);

@@ -64,13 +64,11 @@ static void prepare(void)
     void *found[sizeof names / sizeof names[0]], *next[sizeof names / sizeof names[0]];
     void *process = library != NULL ? dlsym(library, "pli_observe_get_process") : NULL;
     void *comm = library != NULL ? dlsym(library, "pli_observe_get_comm") : NULL;
-    // A program of another ABI calls a library of ours that has the names of that MPI.
-    state.is_foreign =
-        library != NULL && (dlopen("libmpi.so.12", RTLD_LAZY | RTLD_NOLOAD) != NULL ||
-                            dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) != NULL);
+    pli_preload_open();
+    state.is_foreign = library != NULL && pli_preload_is_foreign();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         found[i] = library != NULL ? symbol(library, "P", names[i]) : NULL;
-        next[i] = state.is_foreign  ? dlsym(RTLD_NEXT, names[i])
+        next[i] = state.is_foreign  ? pli_preload_next_foreign(names[i])
                   : library != NULL ? found[i]
                                     : symbol(RTLD_NEXT, "P", names[i]);
     }
@@ -84,7 +82,6 @@ static void prepare(void)
     state.is_replay = replay != NULL;
     snprintf(state.dir, sizeof state.dir, "%s", dir != NULL ? dir : "");
     pthread_key_create(&state.key, end_thread);
-    pli_preload_open();
 }
 
 bool pli_record_is_replay(void)

@@ -153,6 +153,12 @@ static bool take_one(const struct pli_record_call *call, enum pli_record_kind ki
     return true;
 }
 
+// A call that failed counts as one that was true: replayed, it is made until it says so.
+static bool is_over(int flag, int err)
+{
+    return flag != 0 || err != MPI_SUCCESS;
+}
+
 static void put_one(const struct pli_record_call *call, enum pli_record_kind kind, uint64_t number)
 {
     if (!pli_record_is_replay()) {
@@ -171,7 +177,7 @@ int pli_record_do_test(const struct pli_record_call *call, MPI_Request *q, int *
     open_batch(&b, call, 1, q, s);
     *flag = 0;
     int err = pli_record_mpi.Test(b.real, flag, b.statuses);
-    bool is_done = *flag || err != MPI_SUCCESS;
+    bool is_done = is_over(*flag, err);
     put_one(call, PLI_RECORD_TEST, is_done);
     if (is_done) {
         complete(&b, 0, b.statuses);
@@ -191,7 +197,7 @@ int pli_record_do_testall(const struct pli_record_call *call, int n, MPI_Request
     open_batch(&b, call, n, q, s);
     *flag = 0;
     int err = pli_record_mpi.Testall(n, b.real, flag, b.statuses);
-    bool is_done = *flag || err != MPI_SUCCESS;
+    bool is_done = is_over(*flag, err);
     put_one(call, PLI_RECORD_TESTALL, is_done);
     for (int i = 0; i < n && is_done; i++) {
         if (err != MPI_ERR_IN_STATUS || b.statuses[i].MPI_ERROR != MPI_ERR_PENDING) {
@@ -267,7 +273,7 @@ int pli_record_do_testany(const struct pli_record_call *call, int n, MPI_Request
     *flag = 0;
     *index = MPI_UNDEFINED;
     int err = pli_record_mpi.Testany(n, b.real, index, flag, b.statuses);
-    bool is_done = *flag || err != MPI_SUCCESS;
+    bool is_done = is_over(*flag, err);
     put_one(call, PLI_RECORD_TESTANY, is_done ? 1 + number_of(*index) : 0);
     if (is_done && *index >= 0 && *index < n) {
         complete(&b, *index, b.statuses);
@@ -275,10 +281,12 @@ int pli_record_do_testany(const struct pli_record_call *call, int n, MPI_Request
     return close_batch(&b, err);
 }
 
+// A failed call without a list is recorded as one without active requests: it is made again.
 static void put_list(const struct pli_record_call *call, enum pli_record_kind kind, int n,
-                     const int *indices)
+                     const int *indices, int err)
 {
     uint64_t near[N_NEAR], none = 0;
+    n = n == 0 && err != MPI_SUCCESS ? MPI_UNDEFINED : n;
     uint64_t *numbers = n <= N_NEAR ? near : need(malloc((size_t)n * sizeof *numbers));
     for (int i = 0; i < n; i++) {
         numbers[i] = number_of(indices[i]);
@@ -346,11 +354,11 @@ int pli_record_do_some(const struct pli_record_call *call, bool is_test, int n, 
     *count = 0;
     int err = is_test ? pli_record_mpi.Testsome(n, b.real, count, indices, b.statuses)
                       : pli_record_mpi.Waitsome(n, b.real, count, indices, b.statuses);
-    if (is_forced && *count != MPI_UNDEFINED) {
+    if (is_forced && *count != MPI_UNDEFINED && err == MPI_SUCCESS) {
         pli_record_differ(call, "no request was active");
     }
     if (!is_forced) {
-        put_list(call, kind, *count, indices);
+        put_list(call, kind, *count, indices, err);
     }
     for (int i = 0; i < *count; i++) {
         complete(&b, indices[i], &b.statuses[i]);
@@ -390,7 +398,7 @@ int pli_record_do_get_status(const struct pli_record_call *call, MPI_Request q, 
     } else {
         *flag = 0;
         err = pli_record_mpi.Request_get_status(b.real[0], flag, b.statuses);
-        put_one(call, PLI_RECORD_STATUS, *flag != 0);
+        put_one(call, PLI_RECORD_STATUS, is_over(*flag, err));
     }
     return close_batch(&b, err);
 }
@@ -411,7 +419,7 @@ int pli_record_do_get_status_all(const struct pli_record_call *call, int n, cons
     } else {
         *flag = 0;
         err = pli_record_mpi.Request_get_status_all(n, b.real, flag, b.statuses);
-        put_one(call, PLI_RECORD_STATUS_ALL, *flag != 0);
+        put_one(call, PLI_RECORD_STATUS_ALL, is_over(*flag, err));
     }
     err = close_batch(&b, err);
     free(copy);
@@ -437,7 +445,8 @@ int pli_record_do_get_status_any(const struct pli_record_call *call, int n, cons
         *index = MPI_UNDEFINED;
         err = pli_record_mpi.Request_get_status_any(n, b.real, index, flag, b.statuses);
         if (!is_forced) {
-            put_one(call, PLI_RECORD_STATUS_ANY, *flag ? 1 + number_of(*index) : 0);
+            bool is_done = is_over(*flag, err);
+            put_one(call, PLI_RECORD_STATUS_ANY, is_done ? 1 + number_of(*index) : 0);
         }
     }
     err = close_batch(&b, err);
@@ -460,7 +469,7 @@ int pli_record_do_get_status_some(const struct pli_record_call *call, int n, con
         *count = 0;
         err = pli_record_mpi.Request_get_status_some(n, b.real, count, indices, b.statuses);
         if (!is_forced) {
-            put_list(call, PLI_RECORD_STATUS_SOME, *count, indices);
+            put_list(call, PLI_RECORD_STATUS_SOME, *count, indices, err);
         }
     }
     err = close_batch(&b, err);
@@ -486,7 +495,7 @@ int pli_record_do_probe(const struct pli_record_call *call, int source, int tag,
     return err;
 }
 
-// What the record says of MPI_Iprobe; a message that was there is waited for.
+// What the record says of MPI_Iprobe; a message that was there, or an error, is waited for.
 static int probe_recorded(const struct pli_record_call *call, enum pli_record_kind kind,
                           const uint64_t *numbers, int source, int tag, MPI_Comm comm, int *flag,
                           MPI_Message *message, MPI_Status *s)
@@ -499,6 +508,10 @@ static int probe_recorded(const struct pli_record_call *call, enum pli_record_ki
     int expected =
         kind == PLI_RECORD_IPROBE_FROM_TAG ? pli_record_number_tag(call->stream, numbers[1]) : 0;
     int err = look(from, tag, comm, message, s);
+    *flag = err == MPI_SUCCESS;
+    if (err == MPI_SUCCESS && from == MPI_ANY_SOURCE) {
+        pli_record_differ(call, "an error, and now there is a message of rank %d", s->MPI_SOURCE);
+    }
     if (err == MPI_SUCCESS && kind == PLI_RECORD_IPROBE_FROM_TAG && s->MPI_TAG != expected) {
         pli_record_differ(call, "a message of rank %d with tag %d, and now its tag is %d", from,
                           expected, s->MPI_TAG);
@@ -533,7 +546,7 @@ int pli_record_do_iprobe(const struct pli_record_call *call, int source, int tag
         }
         pli_record_put(call, from, tag == MPI_ANY_TAG ? 2 : 1, found);
     } else {
-        pli_record_flag(call, PLI_RECORD_IPROBE, *flag);
+        pli_record_flag(call, PLI_RECORD_IPROBE, is_over(*flag, err));
     }
     return err;
 }
@@ -546,7 +559,7 @@ int pli_record_do_parrived(const struct pli_record_call *call, MPI_Request q, in
     *flag = 0;
     if (!take_one(call, PLI_RECORD_PARRIVED, &is_true)) {
         err = pli_record_mpi.Parrived(q, partition, flag);
-        put_one(call, PLI_RECORD_PARRIVED, *flag != 0);
+        put_one(call, PLI_RECORD_PARRIVED, is_over(*flag, err));
         return err;
     }
     while (is_true != 0 && !*flag && err == MPI_SUCCESS) {
@@ -562,11 +575,12 @@ int pli_record_do_win_test(const struct pli_record_call *call, MPI_Win win, int 
 {
     uint64_t is_true;
     if (take_one(call, PLI_RECORD_WIN_TEST, &is_true)) {
-        *flag = is_true != 0;
-        return is_true != 0 ? pli_record_mpi.Win_wait(win) : MPI_SUCCESS;
+        int err = is_true != 0 ? pli_record_mpi.Win_wait(win) : MPI_SUCCESS;
+        *flag = is_true != 0 && err == MPI_SUCCESS;
+        return err;
     }
     *flag = 0;
     int err = pli_record_mpi.Win_test(win, flag);
-    put_one(call, PLI_RECORD_WIN_TEST, *flag != 0);
+    put_one(call, PLI_RECORD_WIN_TEST, is_over(*flag, err));
     return err;
 }

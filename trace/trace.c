@@ -105,15 +105,12 @@ static void resolve(void)
     char text[128];
     void *library = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
     pli_preload_open();
-    // A program of another ABI calls a library of ours that has the names of that MPI.
-    pli_trace_is_foreign =
-        library != NULL && (dlopen("libmpi.so.12", RTLD_LAZY | RTLD_NOLOAD) != NULL ||
-                            dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) != NULL);
+    pli_trace_is_foreign = library != NULL && pli_preload_is_foreign();
     for (int i = 0; i < PLI_TRACE_N_SYM; i++) {
         snprintf(text, sizeof text, "P%s", symbols[i]);
         void *mpi = dlsym(library != NULL ? library : RTLD_NEXT, text);
-        pli_trace_next[i] =
-            pli_trace_is_foreign ? dlsym(RTLD_NEXT, symbols[i]) : pli_preload_next(symbols[i], mpi);
+        pli_trace_next[i] = pli_trace_is_foreign ? pli_preload_next_foreign(symbols[i])
+                                                 : pli_preload_next(symbols[i], mpi);
         snprintf(text, sizeof text, "pli_std_%s", symbols[i]);
         pli_trace_next_std[i] = pli_preload_next(text, mpi);
     }

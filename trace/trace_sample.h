@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short calls that follow each other quickly, of which --profile times one in 128: reading the
+// Short calls that follow each other quickly, of which --profile times one in 512: reading the
 // processor's counter takes longer than all else that is done for a call. All are counted, and one
 // that has to wait for more than some 3 us is always timed.
 #ifndef PLI_TRACE_SAMPLE_H

@@ -535,6 +535,7 @@ static enum pli_impi_err set_up(struct agent *a)
                                      .timeout_s = a->conf.env.timeout_s,
                                      .server_s = a->conf.env.server_s,
                                      .silence_s = a->conf.env.silence_s,
+                                     .n_links = a->conf.env.n_links,
                                      .takes_any_address = a->conf.env.takes_any_address,
                                      .tls_file = a->conf.env.tls_file,
                                      .may_tls = a->conf.env.may_tls,

@@ -11,6 +11,7 @@
 #include "net/shm/shm_sleep.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdarg.h>
@@ -23,6 +24,7 @@
 enum {
     BATCH = 256,
     STALL_MS = 1,
+    FIRST_MS = 3000, // for the first host's agent to learn from the server what has happened
     LOOK_MS = 1000,
     N_LOOK = 100 // looks in vain before it sleeps, giving way to the ranks between them
 };
@@ -157,6 +159,8 @@ static enum pli_impi_err wait_for_events(struct pli_native_agent *a)
 {
     int tend_ms = pli_impi_heap_trim(&a->heap, pli_clock_ns() / 1000000);
     int wait_ms = pli_list_is_empty(&a->stalled) ? tend_ms : STALL_MS;
+    int clock_ms = pli_native_agent_clock_ask(a);
+    wait_ms = clock_ms >= 0 && (wait_ms < 0 || clock_ms < wait_ms) ? clock_ms : wait_ms;
     pli_shm_announce(&a->shm, PLI_SHM_BY_EVENT);
     if (!pli_shm_order()) {
         wait_ms = STALL_MS;
@@ -192,6 +196,7 @@ static void look_for_stopped(struct pli_native_agent *a)
 static enum pli_impi_err turn(struct pli_native_agent *a)
 {
     look_for_stopped(a);
+    pli_native_agent_clock_ask(a);
     int n = listen_to_ranks(a);
     n += pli_native_agent_box_retry(a);
     enum pli_impi_net_state state = pli_impi_net_state(a->net);
@@ -241,7 +246,8 @@ static void tell_ways(struct pli_native_agent *a)
                                    [PLI_IMPI_WAY_TLS] = PLI_GATEWAY_TLS,
                                    [PLI_IMPI_WAY_RELAYED] = PLI_GATEWAY_RELAYED };
     for (uint32_t h = 0; h < a->gateway->n_host; h++) {
-        atomic_store_explicit(&a->gateway->way[h], way[pli_impi_net_way(a->net, h)],
+        uint32_t by = pli_impi_net_links(a->net, h) << PLI_GATEWAY_LINKS;
+        atomic_store_explicit(&a->gateway->way[h], (uint8_t)(way[pli_impi_net_way(a->net, h)] | by),
                               memory_order_relaxed);
     }
 }
@@ -271,6 +277,18 @@ static int live(struct pli_native_agent *a)
     return a->has_failed ? 1 : 0;
 }
 
+// A connection was lost. Where the world was joined by a token the server knows why, and tells the
+// agent of the first host, with which the job ends: others wait for that. If it does not come, what
+// was seen here is said.
+static void wait_for_first(struct pli_native_agent *a)
+{
+    struct pollfd control = { .fd = a->conf->control_fd, .events = POLLIN };
+    const char *held = pli_impi_net_held(a->net);
+    if (a->conf->host > 0 && held != NULL && poll(&control, 1, FIRST_MS) == 0) {
+        say(a, PLI_IMPI_LOG_ERROR, held);
+    }
+}
+
 int pli_native_agent_run(const struct pli_native_agent_conf *conf)
 {
     static struct pli_native_agent a;
@@ -289,11 +307,15 @@ int pli_native_agent_run(const struct pli_native_agent_conf *conf)
     a.conf = conf;
     a.node = conf->node;
     a.client = conf->client;
+    a.begin_ns = pli_clock_ns();
     pli_conf_load();
     int status = !prepare(&a)                                    ? 1
                  : pli_native_agent_join(&a, &ops, &log)         ? live(&a)
                  : pli_native_agent_has_token() && !a.has_failed ? PLI_NATIVE_AGENT_HAS_SAID
                                                                  : 1;
+    if (status == PLI_NATIVE_AGENT_HAS_SAID) {
+        wait_for_first(&a);
+    }
     pli_impi_net_destroy(a.net);
     pli_impi_heap_fini(&a.heap);
     free(a.boxes);

@@ -20,6 +20,7 @@ struct pli_native_agent_conf {
     int wake_fd;    // eventfd by which ranks wake the agent
     int control_fd; // socket to mpiexec or its daemon, for words
     bool is_verbose;
+    bool is_recorded; // there will be a timeline
 };
 
 // Bytes on control_fd. Data that belongs to one is in struct pli_native_agent_mail.

@@ -101,6 +101,9 @@ static struct pli_native_agent_in *remember(struct pli_native_agent *a,
 void pli_native_agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room)
 {
     struct pli_native_agent *a = arg;
+    if (m->msglen == 0 && pli_native_agent_clock_arrived(a, &m->env)) {
+        return;
+    }
     struct pli_shm_cell cell = { .kind = PLI_MSG_GATEWAY_MSG,
                                  .src_proc = m->env.src,
                                  .context = pli_native_agent_cid_in(m->env.cid),

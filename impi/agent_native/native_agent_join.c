@@ -79,6 +79,7 @@ static bool publish(struct pli_native_agent *a)
     g->has_long8 = (job->features & PLI_IMPI_HAS_LONG8) != 0;
     g->has_later = (job->features & PLI_IMPI_HAS_LATER) != 0;
     g->has_windows = (job->features & PLI_IMPI_HAS_WINDOWS) != 0;
+    g->has_files = g->has_windows && (job->features & PLI_IMPI_HAS_FILES) != 0;
     g->has_made = (job->features & PLI_IMPI_HAS_MADE) != 0;
     g->xsize = job->coll_xsize;
     g->maxlinear = job->coll_maxlinear;
@@ -96,6 +97,7 @@ static bool publish(struct pli_native_agent *a)
     }
     h->n_joint = job->n_proc;
     h->joint = name_of(job);
+    pli_native_agent_clock_open(a, job);
     return true;
 }
 
@@ -255,6 +257,7 @@ static bool lead(struct pli_native_agent *a, const struct pli_impi_env *env,
                                            .info = &info,
                                            .log = *log };
     is_good = is_good && pli_impi_env_features(log, env->may_tls, &info) == PLI_IMPI_OK;
+    info.features |= PLI_IMPI_HAS_CLOCK;
     is_good = is_good && connect_all(a, pli_impi_net_start(a->net, env->server, &client, 0), true);
     free(procs);
     free(hosts);
@@ -305,6 +308,7 @@ bool pli_native_agent_join(struct pli_native_agent *a, const struct pli_impi_eng
                                       .timeout_s = env.timeout_s,
                                       .server_s = env.server_s,
                                       .silence_s = env.silence_s,
+                                      .n_links = env.n_links,
                                       .takes_any_address = env.takes_any_address,
                                       .tls_file = env.tls_file,
                                       .may_tls = env.may_tls,

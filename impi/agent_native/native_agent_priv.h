@@ -61,7 +61,11 @@ struct pli_native_agent {
     struct pli_impi_idmap out_by_req, out_by_id, in_by_id, in_by_handle;
     uint64_t next_id;
     uint64_t look_ms; // look then which processes are stopped
-    uint64_t held;    // bytes of messages that wait to be sent
+    uint64_t begin_ns, clock_due;
+    uint32_t clock_rank; // whose host is asked for its clock; UINT32_MAX: none
+    uint32_t n_clock;    // answers
+    bool is_clock_near;  // it is on this machine
+    uint64_t held;       // bytes of messages that wait to be sent
     uint32_t n_row, first;
     uint32_t n_bye;  // ranks that have finalized
     uint32_t n_idle; // looks in vain, one after the other
@@ -101,6 +105,13 @@ void pli_native_agent_in_cancel_asked(void *arg, const struct pli_impi_cancel *c
 void pli_native_agent_in_accept(struct pli_native_agent *a, const struct pli_shm_cell *cell);
 void pli_native_agent_in_done(struct pli_native_agent *a, const struct pli_shm_cell *cell);
 void pli_native_agent_in_unsent(struct pli_native_agent *a, const struct pli_shm_cell *cell);
+
+// native_agent_clock.c: clocks of other clients. The job is known; ask, if it is time, and say in
+// how many ms it is again (-1: never); whether what has arrived is about clocks.
+struct pli_impi_envelope;
+void pli_native_agent_clock_open(struct pli_native_agent *a, const struct pli_impi_job *job);
+int pli_native_agent_clock_ask(struct pli_native_agent *a);
+bool pli_native_agent_clock_arrived(struct pli_native_agent *a, const struct pli_impi_envelope *e);
 
 // native_agent_join.c: start-up. A failure has been reported on return.
 bool pli_native_agent_join(struct pli_native_agent *a, const struct pli_impi_engine_ops *ops,

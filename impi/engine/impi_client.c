@@ -445,7 +445,10 @@ enum pli_impi_err pli_impi_client_eof(struct pli_impi_client *c)
         }
         return fail(c, PLI_IMPI_ERR_AUTH, "it closed the connection: no method in common?");
     case PLI_IMPI_CLIENT_SIZE:
-        return fail(c, PLI_IMPI_ERR_AUTH, "it closed the connection: wrong key?");
+        return fail(c, PLI_IMPI_ERR_AUTH,
+                    c->joins ? "it closed the connection: the world has ended, or the token is of "
+                               "another one"
+                             : "it closed the connection: wrong key?");
     case PLI_IMPI_CLIENT_LABELS:
         return fail(c, PLI_IMPI_ERR_PEER,
                     "it closed the connection: our rank is taken, or another client was lost");

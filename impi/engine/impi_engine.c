@@ -249,6 +249,11 @@ enum pli_impi_link pli_impi_engine_link(const struct pli_impi_engine *e, uint32_
     }
 }
 
+bool pli_impi_engine_has_fini(const struct pli_impi_engine *e, uint32_t host)
+{
+    return e->chan[host].has_fini;
+}
+
 bool pli_impi_engine_is_over(const struct pli_impi_engine *e)
 {
     for (uint32_t h = 0; h < e->job->n_host; h++) {

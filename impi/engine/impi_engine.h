@@ -157,7 +157,8 @@ enum pli_impi_link {
 
 // How the connection to a host stands. OVER: both sides have said FINI and all was written.
 enum pli_impi_link pli_impi_engine_link(const struct pli_impi_engine *e, uint32_t host);
-bool pli_impi_engine_is_over(const struct pli_impi_engine *e); // with every peer
+bool pli_impi_engine_has_fini(const struct pli_impi_engine *e, uint32_t host); // ours was sent
+bool pli_impi_engine_is_over(const struct pli_impi_engine *e);                 // with every peer
 
 // For tests and for a look inside: packets the peer has not acknowledged, largest of all pairs.
 uint32_t pli_impi_engine_max_unacked(const struct pli_impi_engine *e);

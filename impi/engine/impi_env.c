@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads the environment variables of a client.
 #include "engine/impi_env.h"
+#include "engine/impi_net.h"
 #include "engine/impi_sock.h"
 #include "engine/impi_tls.h"
 #include "wire/impi_cmd_wire.h"
@@ -176,6 +177,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
         { "IMPI_COLL_XSIZE", -1, INT32_MAX, -1 },
         { "IMPI_COLL_MAXLINEAR", -1, INT32_MAX, -1 },
         { "IMPI_SILENCE", 0, 1000000, 60 },
+        { "IMPI_LINKS", 0, PLI_IMPI_MAX_LINKS, 0 },
     };
     long long v[sizeof row / sizeof *row];
     *out = (struct pli_impi_env){ .server = getenv("IMPI_SERVER"),
@@ -229,6 +231,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
     out->coll_xsize = (int32_t)v[5];
     out->coll_maxlinear = (int32_t)v[6];
     out->silence_s = (int)v[7];
+    out->n_links = (uint32_t)v[8];
     return PLI_IMPI_OK;
 }
 
@@ -241,7 +244,8 @@ enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log, bool may
     }
     bool is_usual = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(long) == 8 &&
                     sizeof(long double) == 16 && sizeof(wchar_t) == 4;
-    info->features = PLI_IMPI_HAS_TOKEN | PLI_IMPI_HAS_LATER | PLI_IMPI_HAS_MADE;
+    info->features = PLI_IMPI_HAS_TOKEN | PLI_IMPI_HAS_LATER | PLI_IMPI_HAS_MADE |
+                     PLI_IMPI_HAS_FILES | PLI_IMPI_HAS_LINKS;
     info->features |= sizeof(long) == 8 ? PLI_IMPI_HAS_LONG8 : 0;
     info->features |= !is_usual              ? 0
                       : LDBL_MANT_DIG == 64  ? PLI_IMPI_HAS_WINDOWS_64

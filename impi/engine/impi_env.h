@@ -16,6 +16,7 @@
 //                      off: none is; unset: those to servers and clients that can do it, with the
 //                      key as the secret
 //   IMPI_TIMEOUT       seconds until the job must run; default 0, for ever
+//   IMPI_LINKS         connections in parallel to a host; 0 or not set: as the distance is worth
 //   IMPI_DATALEN, IMPI_ACKMARK, IMPI_HIWATER    what we offer in negotiation
 //   IMPI_COLL_XSIZE, IMPI_COLL_MAXLINEAR        thresholds, -1 for the protocol's default
 //   IMPI_VERBOSE       set: log every step
@@ -49,7 +50,7 @@ struct pli_impi_env {
     uint16_t told_port; // to tell the others; 0: the one we listen on
     int timeout_s, silence_s;
     int server_s; // to wait for a server that does not listen yet
-    uint32_t datalen, ackmark, hiwater;
+    uint32_t datalen, ackmark, hiwater, n_links;
     int32_t coll_xsize, coll_maxlinear;
 };
 

@@ -58,8 +58,8 @@ static bool has_joined(const struct pli_impi_net *net)
 static void log_line(void *arg, enum pli_impi_log_level level, const char *line)
 {
     struct pli_impi_net *net = arg;
-    bool is_held =
-        has_joined(net) && net->state >= PLI_IMPI_NET_MESH && net->state != PLI_IMPI_NET_FAILED;
+    bool is_held = (has_joined(net) || pli_impi_net_relay_may(net)) &&
+                   net->state >= PLI_IMPI_NET_MESH && net->state != PLI_IMPI_NET_FAILED;
     if (is_held && level <= PLI_IMPI_LOG_WARN) {
         if (net->held[0] == '\0') {
             snprintf(net->held, sizeof net->held, "%s", line);
@@ -132,8 +132,10 @@ void pli_impi_net_give_up(struct pli_impi_net *net, const char *why)
 
 void pli_impi_net_trouble(struct pli_impi_net *net, const char *text)
 {
+    bool lasts = strncmp(net->trouble, text, sizeof net->trouble - 1) == 0;
+    snprintf(net->trouble, sizeof net->trouble, "%s", text);
     if (net->client != NULL) {
-        pli_impi_client_trouble(net->client, text);
+        pli_impi_client_trouble(net->client, lasts ? text : "");
     }
 }
 
@@ -182,6 +184,14 @@ enum pli_impi_err pli_impi_net_rewatch(struct pli_impi_net *net, int fd, enum ne
                                        uint32_t index, bool out)
 {
     return watch(net, EPOLL_CTL_MOD, fd, event_of(key, index, out));
+}
+
+enum pli_impi_err pli_impi_net_watch_conn(struct pli_impi_net *net, int fd, uint32_t host,
+                                          uint32_t conn, uint32_t events)
+{
+    uint64_t data = (uint64_t)conn << 40 | (uint64_t)KEY_HOST << 32 | host;
+    return watch(net, EPOLL_CTL_MOD, fd,
+                 (struct epoll_event){ .events = events, .data.u64 = data });
 }
 
 enum pli_impi_err pli_impi_net_also(struct pli_impi_net *net, int fd, bool *is_ready)
@@ -351,7 +361,9 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
     enum pli_impi_err err =
         net->link == NULL || net->dirty == NULL ? PLI_IMPI_ERR_NOMEM : PLI_IMPI_OK;
     for (uint32_t h = 0; net->link != NULL && h < job->n_host; h++) {
-        net->link[h].s.fd = -1;
+        for (int k = 0; k < MAX_CONN; k++) {
+            net->link[h].conn[k].s.fd = -1;
+        }
     }
     if (err == PLI_IMPI_OK) {
         err = pli_impi_engine_create(job, host, net->conf.ops, net->conf.arg, &net->conf.log,
@@ -362,7 +374,7 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
                      pli_impi_err_text(err));
         return pli_impi_net_fail(net, err);
     }
-    pli_impi_engine_on_write(net->engine, pli_impi_net_mesh_mark, net);
+    pli_impi_engine_on_write(net->engine, pli_impi_net_link_mark, net);
     err = choose_tls(net);
     if (err != PLI_IMPI_OK) {
         return pli_impi_net_fail(net, err);
@@ -523,7 +535,7 @@ static enum pli_impi_err meet_relayed(struct pli_impi_net *net)
            pli_impi_client_take_relay(net->client, &r)) {
         bool is_ours = r.to == net->host && r.from > net->host && r.from < net->job->n_host &&
                        pli_impi_engine_is_peer(net->engine, r.from) &&
-                       pli_impi_net_relay_may(net) && net->link[r.from].s.fd < 0;
+                       pli_impi_net_relay_may(net) && !pli_impi_net_link_is_there(net, r.from);
         err = is_ours ? pli_impi_net_relay_begin(net, r.from, true) : PLI_IMPI_OK;
     }
     return err;
@@ -586,7 +598,7 @@ static enum pli_impi_err server_event(struct pli_impi_net *net, uint32_t events)
 static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_event *ev)
 {
     uint32_t index = (uint32_t)ev->data.u64;
-    switch ((enum net_key)(ev->data.u64 >> 32)) {
+    switch ((enum net_key)(ev->data.u64 >> 32 & 255)) {
     case KEY_LISTEN:
         if (net->listen_fd >= 0) {
             pli_impi_net_mesh_accept(net);
@@ -596,7 +608,7 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
         return server_event(net, ev->events);
     case KEY_HOST:
         net->n_event++;
-        return pli_impi_net_mesh_event(net, index, ev->events);
+        return pli_impi_net_link_event(net, index, (uint32_t)(ev->data.u64 >> 40), ev->events);
     case KEY_PENDING:
         pli_impi_net_mesh_pending(net, index);
         break;
@@ -609,6 +621,17 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
     return net->err;
 }
 
+// The engine has said all, but the sockets have not taken it.
+static bool has_tails(const struct pli_impi_net *net)
+{
+    for (uint32_t h = 0; h < net->job->n_host; h++) {
+        if (pli_impi_net_link_has_tail(net, h)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // What follows from all that has happened.
 static void advance(struct pli_impi_net *net)
 {
@@ -618,7 +641,8 @@ static void advance(struct pli_impi_net *net)
         pli_impi_net_mesh_dismiss(net);
         net->deadline_ms = 0;
     }
-    if (net->state == PLI_IMPI_NET_FINISH && pli_impi_engine_is_over(net->engine)) {
+    if (net->state == PLI_IMPI_NET_FINISH && pli_impi_engine_is_over(net->engine) &&
+        !has_tails(net)) {
         set_state(net, PLI_IMPI_NET_QUIET);
     }
 }
@@ -668,7 +692,7 @@ static int wait_ms(struct pli_impi_net *net, int timeout_ms)
 // Write now what the engine has, without waiting for anything.
 static void flush(struct pli_impi_net *net)
 {
-    pli_impi_net_mesh_flush(net);
+    pli_impi_net_link_flush(net);
     if (net->state != PLI_IMPI_NET_FAILED) {
         advance(net);
     }
@@ -714,15 +738,20 @@ enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms)
 enum pli_impi_net_way pli_impi_net_way(const struct pli_impi_net *net, uint32_t host)
 {
     const struct link *l = net->link != NULL ? &net->link[host] : NULL;
-    if (l == NULL || l->s.fd < 0) {
+    if (l == NULL || l->conn[0].s.fd < 0) {
         return PLI_IMPI_WAY_NONE;
     }
     bool is_near = pli_impi_job_is_near(net->job, net->job->host[net->host].client,
                                         net->job->host[host].client);
-    return l->is_relayed      ? PLI_IMPI_WAY_RELAYED
-           : l->s.tls != NULL ? PLI_IMPI_WAY_TLS
-           : is_near          ? PLI_IMPI_WAY_LOCAL
-                              : PLI_IMPI_WAY_PLAIN;
+    return l->is_relayed              ? PLI_IMPI_WAY_RELAYED
+           : l->conn[0].s.tls != NULL ? PLI_IMPI_WAY_TLS
+           : is_near                  ? PLI_IMPI_WAY_LOCAL
+                                      : PLI_IMPI_WAY_PLAIN;
+}
+
+uint32_t pli_impi_net_links(const struct pli_impi_net *net, uint32_t host)
+{
+    return net->link != NULL ? net->link[host].n_conn : 0;
 }
 
 uint64_t pli_impi_net_n_event(const struct pli_impi_net *net)
@@ -738,6 +767,11 @@ uint16_t pli_impi_net_port(const struct pli_impi_net *net)
 int pli_impi_net_fd(const struct pli_impi_net *net)
 {
     return net->epoll_fd;
+}
+
+const char *pli_impi_net_held(const struct pli_impi_net *net)
+{
+    return net != NULL && net->held[0] != '\0' ? net->held : NULL;
 }
 
 enum pli_impi_net_state pli_impi_net_state(const struct pli_impi_net *net)

@@ -14,6 +14,8 @@
 #include "engine/impi_client.h"
 #include "engine/impi_engine.h"
 
+enum { PLI_IMPI_MAX_LINKS = 8 }; // connections in parallel to one host
+
 struct pli_impi_net;
 
 struct pli_impi_net_conf {
@@ -21,6 +23,7 @@ struct pli_impi_net_conf {
     uint16_t port;    // 0: any free one
     int timeout_s;    // until RUN; 0: for ever
     int server_s;     // to wait for a server that does not listen yet; 0: not at all
+    uint32_t n_links; // connections to a host in parallel; 0: as many as the distance is worth
     int silence_s;    // of another host's machine or the way to it, then it is lost; 0: for ever
     const struct pli_impi_engine_ops *ops;
     void *arg;
@@ -67,6 +70,11 @@ enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *serve
 enum pli_impi_err pli_impi_net_join(struct pli_impi_net *net, const struct pli_impi_job *job,
                                     uint32_t host);
 
+// The first line about a failure in a world that was joined by a token. A host with a connection to
+// the server has asked that and has said what it knows; on another host nothing was said. NULL:
+// none.
+const char *pli_impi_net_held(const struct pli_impi_net *net);
+
 // Which way goes to another host.
 enum pli_impi_net_way {
     PLI_IMPI_WAY_NONE,    // there is no connection
@@ -76,6 +84,7 @@ enum pli_impi_net_way {
     PLI_IMPI_WAY_RELAYED, // through the server
 };
 enum pli_impi_net_way pli_impi_net_way(const struct pli_impi_net *net, uint32_t host);
+uint32_t pli_impi_net_links(const struct pli_impi_net *net, uint32_t host); // connections to it
 
 // How many events of other hosts poll has seen: what changes is worth looking again.
 uint64_t pli_impi_net_n_event(const struct pli_impi_net *net);
@@ -90,7 +99,8 @@ const struct pli_impi_job *pli_impi_net_job(const struct pli_impi_net *net);    
 const struct pli_impi_client *pli_impi_net_client(const struct pli_impi_net *net); // NULL: joined
 
 // Something of this client has failed, and the job ends: tell the other clients why, if they joined
-// by a token. Waits for a moment. What is wrong with the client but does not end it is told too.
+// by a token. Waits for a moment. What is wrong with the client but does not end it is told too, if
+// it is said twice: a process stops for a moment when somebody looks at its stack.
 void pli_impi_net_give_up(struct pli_impi_net *net, const char *why);
 void pli_impi_net_trouble(struct pli_impi_net *net, const char *text);
 

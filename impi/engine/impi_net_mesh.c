@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connections between hosts: of two hosts the one with the higher index connects and sends its
 // index in four bytes, and after it, where all clients can, the token that the called client gave
-// the others through the server. A connection may come before this host knows the job, may be slow,
-// or may not be of the job; it is kept apart until it has sent its identity, and closed if that is
-// wrong.
+// the others through the server, and which of how many connections to it this is. A connection may
+// come before this host knows the job, may be slow, or may not be of the job; it is kept apart
+// until it has sent its identity, and closed if that is wrong.
 #include "engine/impi_net_priv.h"
 #include "engine/impi_sock.h"
 #include "wire/impi_byte.h"
@@ -25,9 +25,16 @@ static bool has_tokens(const struct pli_impi_net *net)
     return net->job != NULL && (net->job->features & PLI_IMPI_HAS_TOKEN) != 0;
 }
 
+static bool has_links(const struct pli_impi_net *net)
+{
+    return has_tokens(net) && (net->job->features & PLI_IMPI_HAS_LINKS) != 0;
+}
+
 static uint32_t hello_len(const struct pli_impi_net *net)
 {
-    return has_tokens(net) ? HELLO_MAX : PLI_IMPI_HELLO;
+    return has_links(net)    ? HELLO_MAX
+           : has_tokens(net) ? PLI_IMPI_HELLO + PLI_IMPI_TOKEN
+                             : PLI_IMPI_HELLO;
 }
 
 static const unsigned char *token_of(const struct pli_impi_net *net, uint32_t host)
@@ -65,22 +72,6 @@ static bool is_same_token(const unsigned char *a, const unsigned char *b)
     return differ == 0;
 }
 
-// A connection to or from a host is established: packets may be sent.
-static enum pli_impi_err open_link(struct pli_impi_net *net, uint32_t host)
-{
-    enum pli_impi_err err = pli_impi_engine_open(net->engine, host);
-    if (err != PLI_IMPI_OK) {
-        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "host %u to host %u: %s", net->host, host,
-                     pli_impi_err_text(err));
-        return pli_impi_net_fail(net, err);
-    }
-    pli_impi_sock_expect(net->link[host].s.fd, net->conf.silence_s);
-    if (net->link[host].n_hello > 0) {
-        pli_impi_net_mesh_mark(net, host);
-    }
-    return PLI_IMPI_OK;
-}
-
 static enum pli_impi_err lost(struct pli_impi_net *net, uint32_t host, int sys)
 {
     const struct pli_impi_job_host *h = &net->job->host[host];
@@ -100,39 +91,97 @@ static enum pli_impi_err give_up(struct pli_impi_net *net, uint32_t host, int sy
     if (!pli_impi_net_relay_may(net)) {
         return lost(net, host, sys);
     }
-    pli_impi_net_drop(net, &l->s);
-    l->is_dialing = l->wants_out = false;
+    pli_impi_net_link_drop(net, host);
+    l->conn[0] = (struct conn){ .s.fd = -1 };
+    l->n_conn = 0;
     l->try_ms = 0;
     return pli_impi_net_relay_begin(net, host, false);
 }
 
-static void set_hello(struct pli_impi_net *net, uint32_t host)
+static void set_hello(struct pli_impi_net *net, uint32_t host, uint32_t k)
 {
-    struct link *l = &net->link[host];
-    l->n_hello = l->len_hello = hello_len(net);
-    pli_impi_byte_put32(l->hello, net->host);
-    memcpy(l->hello + PLI_IMPI_HELLO, token_of(net, host), PLI_IMPI_TOKEN);
+    struct conn *c = &net->link[host].conn[k];
+    c->n_hello = c->len_hello = hello_len(net);
+    pli_impi_byte_put32(c->hello, net->host);
+    memcpy(c->hello + PLI_IMPI_HELLO, token_of(net, host), PLI_IMPI_TOKEN);
+    pli_impi_byte_put32(c->hello + PLI_IMPI_HELLO + PLI_IMPI_TOKEN,
+                        k << 16 | net->link[host].n_conn);
+}
+
+static bool dial_one(struct pli_impi_net *net, uint32_t host, uint32_t k)
+{
+    const struct pli_impi_host *h = &net->job->host[host].h;
+    struct conn *c = &net->link[host].conn[k];
+    int fd;
+    if (pli_impi_sock_dial(h->addr, (uint16_t)h->port, &fd) != PLI_IMPI_OK ||
+        pli_impi_stream_open(&c->s, fd, is_near(net, host) ? NULL : net->tls, true) !=
+            PLI_IMPI_OK) {
+        return false;
+    }
+    c->is_dialing = true;
+    return true;
 }
 
 static enum pli_impi_err dial(struct pli_impi_net *net, uint32_t host)
 {
-    const struct pli_impi_host *h = &net->job->host[host].h;
     struct link *l = &net->link[host];
-    int fd;
-    if (pli_impi_sock_dial(h->addr, (uint16_t)h->port, &fd) != PLI_IMPI_OK ||
-        pli_impi_stream_open(&l->s, fd, is_near(net, host) ? NULL : net->tls, true) !=
-            PLI_IMPI_OK) {
+    if (!dial_one(net, host, 0)) {
         return give_up(net, host, errno);
     }
-    l->is_dialing = true;
-    l->wants_out = true;
+    l->n_conn = 1;
     l->try_ms = pli_impi_net_relay_may(net) ? pli_impi_net_clock() + TRY_MS : 0;
-    set_hello(net, host);
-    return pli_impi_net_watch(net, l->s.fd, KEY_HOST, host, true);
+    return pli_impi_net_link_watch(net, host);
 }
 
-static enum pli_impi_err read_link(struct pli_impi_net *net, uint32_t host);
-static enum pli_impi_err settle(struct pli_impi_net *net, uint32_t host, enum pli_impi_err err);
+// How many connections a host is worth, now that one is there: as many as it takes to move more
+// than a gigabyte a second with the buffers that the system gives to each.
+static uint32_t choose_links(const struct pli_impi_net *net, uint32_t host)
+{
+    enum { US_PER_LINK = 2000, MAX_IN_ALL = 64 };
+    uint32_t n = net->conf.n_links;
+    if (!has_links(net)) {
+        return 1;
+    }
+    if (n == 0 && !is_near(net, host)) {
+        uint32_t may = MAX_IN_ALL / net->job->n_host;
+        n = pli_impi_sock_rtt(net->link[host].conn[0].s.fd) / US_PER_LINK;
+        n = n < may ? n : may;
+    }
+    return n < 1 ? 1 : n < MAX_CONN ? n : MAX_CONN;
+}
+
+// A connection to a host is established. The first one tells how far it is.
+static enum pli_impi_err dialed(struct pli_impi_net *net, uint32_t host, uint32_t k)
+{
+    struct link *l = &net->link[host];
+    l->conn[k].is_dialing = false;
+    l->n_up++;
+    if (k == 0) {
+        l->try_ms = 0;
+        l->n_conn = choose_links(net, host);
+        for (uint32_t i = 1; i < l->n_conn; i++) {
+            if (!dial_one(net, host, i)) {
+                return lost(net, host, errno);
+            }
+        }
+    }
+    set_hello(net, host, k);
+    return l->n_up == l->n_conn ? pli_impi_net_link_open(net, host)
+                                : pli_impi_net_link_watch(net, host);
+}
+
+enum pli_impi_err pli_impi_net_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t k)
+{
+    struct conn *c = &net->link[host].conn[k];
+    int sys = pli_impi_sock_error(c->s.fd);
+    if (c->is_dialing && sys == 0) {
+        return dialed(net, host, k);
+    }
+    if (c->is_dialing && k == 0) {
+        return give_up(net, host, sys);
+    }
+    return lost(net, host, sys != 0 ? sys : ECONNRESET);
+}
 
 // Why a pending connection cannot be from the host that it names; NULL: it can. Checked by the
 // token; else by TLS, whose secret it has; else, with clients that have neither, by its address,
@@ -169,24 +218,30 @@ static void assign_to_host(struct pli_impi_net *net, uint32_t i)
         drop_pending(net, g, "it names a host that does not connect to us");
         return;
     }
-    if (net->link[host].s.fd >= 0 ||
-        pli_impi_engine_link(net->engine, host) != PLI_IMPI_LINK_NONE) {
+    struct link *l = &net->link[host];
+    uint32_t word = pli_impi_byte_get32(g->hello + PLI_IMPI_HELLO + PLI_IMPI_TOKEN);
+    uint32_t k = has_links(net) ? word >> 16 : 0, n = has_links(net) ? word & 0xffff : 1;
+    if (k < MAX_CONN &&
+        (l->conn[k].s.fd >= 0 || pli_impi_engine_link(net->engine, host) != PLI_IMPI_LINK_NONE)) {
         drop_pending(net, g, "it names a host that is connected already");
         return;
     }
     const char *why = why_not_host(net, g, host);
+    if (why == NULL && (k >= n || n > MAX_CONN || (l->n_conn != 0 && n != l->n_conn))) {
+        why = "it is one of more connections than its host may have";
+    }
     if (why != NULL) {
         drop_pending(net, g, why);
         return;
     }
-    net->link[host].s = g->s;
-    net->link[host].is_relayed = g->is_relayed;
+    l->conn[k].s = g->s;
+    l->conn[k].events = UINT32_MAX; // those of one that is pending
+    l->n_conn = n;
+    l->n_up++;
+    l->is_relayed = g->is_relayed;
     g->s = (struct pli_impi_stream){ .fd = -1 };
     // a failure has failed the net
-    if (pli_impi_net_rewatch(net, net->link[host].s.fd, KEY_HOST, host, false) == PLI_IMPI_OK &&
-        open_link(net, host) == PLI_IMPI_OK && pli_impi_stream_has_more(&net->link[host].s)) {
-        (void)settle(net, host, read_link(net, host));
-    }
+    (void)(l->n_up == n ? pli_impi_net_link_open(net, host) : pli_impi_net_link_watch(net, host));
 }
 
 enum pli_impi_err pli_impi_net_mesh_begin(struct pli_impi_net *net)
@@ -249,11 +304,12 @@ enum pli_impi_err pli_impi_net_mesh_relayed(struct pli_impi_net *net, uint32_t h
 {
     if (!is_called) {
         struct link *l = &net->link[host];
-        l->s = s;
-        l->is_relayed = l->wants_out = true;
-        set_hello(net, host);
-        enum pli_impi_err err = pli_impi_net_rewatch(net, s.fd, KEY_HOST, host, true);
-        return err == PLI_IMPI_OK ? open_link(net, host) : err;
+        l->conn[0].s = s;
+        l->conn[0].events = UINT32_MAX; // those of a relay
+        l->is_relayed = true;
+        l->n_conn = l->n_up = 1;
+        set_hello(net, host, 0);
+        return pli_impi_net_link_open(net, host);
     }
     struct pending *g = free_pending(net);
     uint32_t i = (uint32_t)(g - net->pending);
@@ -341,178 +397,15 @@ void pli_impi_net_mesh_pending(struct pli_impi_net *net, uint32_t i)
     }
 }
 
-void pli_impi_net_mesh_mark(void *arg, uint32_t host)
-{
-    struct pli_impi_net *net = arg;
-    if (!net->link[host].is_dirty) {
-        net->link[host].is_dirty = true;
-        net->dirty[net->n_dirty++] = host;
-    }
-}
-
-static void want_out(struct pli_impi_net *net, uint32_t host, bool on)
-{
-    struct link *l = &net->link[host];
-    if (l->wants_out != on) {
-        l->wants_out = on;
-        (void)pli_impi_net_rewatch(net, l->s.fd, KEY_HOST, host, on); // has failed the net if so
-    }
-}
-
-static uint64_t judge_every(const struct pli_impi_net *net)
-{
-    return (uint64_t)net->conf.silence_s * 250;
-}
-
-// The hello, then packets, as much as the socket takes.
-static enum pli_impi_err write_link(struct pli_impi_net *net, uint32_t host)
-{
-    struct link *l = &net->link[host];
-    for (;;) {
-        struct iovec iov[MAX_IOV];
-        int n;
-        size_t len = 0;
-        if (l->n_hello > 0) {
-            iov[0] = (struct iovec){ l->hello + l->len_hello - l->n_hello, l->n_hello };
-            n = 1;
-        } else {
-            n = pli_impi_engine_out_iov(net->engine, host, iov, MAX_IOV);
-        }
-        if (n == 0) {
-            want_out(net, host, false);
-            return PLI_IMPI_OK;
-        }
-        enum pli_impi_err err = pli_impi_stream_write(&l->s, iov, n, &len);
-        if (err == PLI_IMPI_AGAIN) { // a handshake may wait for the other side first
-            want_out(net, host, !pli_impi_stream_waits(&l->s));
-            return PLI_IMPI_OK;
-        }
-        if (err != PLI_IMPI_OK) {
-            return err;
-        }
-        if (net->judge_ms == 0 && net->conf.silence_s > 0) {
-            net->judge_ms = pli_impi_net_clock() + judge_every(net);
-        }
-        if (l->n_hello > 0) {
-            l->n_hello -= (uint32_t)len;
-        } else {
-            pli_impi_engine_out_done(net->engine, host, len);
-        }
-    }
-}
-
-static enum pli_impi_err read_link(struct pli_impi_net *net, uint32_t host)
-{
-    struct link *l = &net->link[host];
-    for (int turn = 0; turn < READS_PER_TURN || pli_impi_stream_has_more(&l->s); turn++) {
-        struct iovec iov[2];
-        size_t len = 0, room = 0;
-        int n = pli_impi_engine_in_iov(net->engine, host, iov);
-        if (n == 0) {
-            return PLI_IMPI_OK; // over
-        }
-        for (int i = 0; i < n; i++) {
-            room += iov[i].iov_len;
-        }
-        enum pli_impi_err err = pli_impi_stream_read(&net->link[host].s, iov, n, &len);
-        if (err != PLI_IMPI_OK) {
-            return err == PLI_IMPI_AGAIN ? PLI_IMPI_OK : err;
-        }
-        if (pli_impi_engine_in_done(net->engine, host, len) != PLI_IMPI_OK ||
-            (len < room && !pli_impi_stream_has_more(&l->s))) {
-            return PLI_IMPI_OK; // the engine knows, or the socket is empty
-        }
-    }
-    return PLI_IMPI_OK;
-}
-
-// After anything was done to a connection: see how it stands.
-static enum pli_impi_err settle(struct pli_impi_net *net, uint32_t host, enum pli_impi_err err)
-{
-    if (err != PLI_IMPI_OK) {
-        if (err == PLI_IMPI_ERR_SYS || err == PLI_IMPI_ERR_AUTH) {
-            pli_impi_log(
-                &net->conf.log, PLI_IMPI_LOG_WARN, "host %u to host %u: %s", net->host, host,
-                err == PLI_IMPI_ERR_AUTH ? "another TLS secret, or no TLS" : strerror(errno));
-        }
-        pli_impi_engine_eof(net->engine, host, err);
-    }
-    enum pli_impi_link state = pli_impi_engine_link(net->engine, host);
-    if (state == PLI_IMPI_LINK_OVER || state == PLI_IMPI_LINK_LOST) {
-        pli_impi_net_drop(net, &net->link[host].s);
-    }
-    return state == PLI_IMPI_LINK_LOST ? pli_impi_net_fail(net, PLI_IMPI_ERR_PEER) : PLI_IMPI_OK;
-}
-
-enum pli_impi_err pli_impi_net_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events)
-{
-    struct link *l = &net->link[host];
-    enum pli_impi_err err = PLI_IMPI_OK;
-    if (l->s.fd < 0) {
-        return PLI_IMPI_OK; // closed earlier in this round
-    }
-    if (l->is_dialing) {
-        int sys = pli_impi_sock_error(l->s.fd);
-        if (sys != 0) {
-            return give_up(net, host, sys);
-        }
-        l->is_dialing = false;
-        l->try_ms = 0;
-        return open_link(net, host);
-    }
-    if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
-        err = settle(net, host, read_link(net, host));
-    }
-    bool may_write = (events & EPOLLOUT) != 0 || pli_impi_stream_waits(&l->s);
-    if (err == PLI_IMPI_OK && l->s.fd >= 0 && may_write) {
-        err = settle(net, host, write_link(net, host));
-    }
-    return err;
-}
-
-void pli_impi_net_mesh_flush(struct pli_impi_net *net)
-{
-    while (net->n_dirty > 0) {
-        uint32_t host = net->dirty[--net->n_dirty];
-        struct link *l = &net->link[host];
-        l->is_dirty = false;
-        if (l->s.fd >= 0 && !l->is_dialing) {
-            (void)settle(net, host, write_link(net, host)); // has failed the net if it failed
-        }
-    }
-}
-
-// A cable that was pulled breaks no connection: look whether what was written is acknowledged, as
-// long as something is not.
-static void judge(struct pli_impi_net *net, uint64_t now_ms)
-{
-    uint64_t limit = (uint64_t)net->conf.silence_s * 1000;
-    bool awaits = false;
-    for (uint32_t h = 0; net->link != NULL && h < net->job->n_host; h++) {
-        uint32_t ms = 0;
-        if (net->link[h].s.fd < 0 || net->link[h].is_dialing) {
-            continue;
-        }
-        awaits = pli_impi_sock_awaits(net->link[h].s.fd, &ms) || awaits;
-        if (ms > limit) {
-            errno = ETIMEDOUT;
-            (void)settle(net, h, PLI_IMPI_ERR_SYS); // has failed the net
-        }
-    }
-    net->judge_ms = awaits ? now_ms + judge_every(net) : 0;
-}
-
 int pli_impi_net_mesh_tick(struct pli_impi_net *net, uint64_t now_ms)
 {
     int next = -1;
-    if (net->judge_ms != 0 && now_ms >= net->judge_ms) {
-        judge(net, now_ms);
-    }
+    pli_impi_net_link_tick(net, now_ms);
     if (net->judge_ms != 0) {
         next = (int)(net->judge_ms - now_ms);
     }
     for (uint32_t h = 0; net->state == PLI_IMPI_NET_MESH && h < net->job->n_host; h++) {
-        uint64_t at = net->link[h].is_dialing ? net->link[h].try_ms : 0;
+        uint64_t at = net->link[h].conn[0].is_dialing ? net->link[h].try_ms : 0;
         if (at != 0 && now_ms >= at) {
             (void)give_up(net, h, ETIMEDOUT); // has failed the net if it failed
         } else if (at != 0 && (next < 0 || at - now_ms < (uint64_t)next)) {
@@ -552,7 +445,7 @@ void pli_impi_net_mesh_dismiss(struct pli_impi_net *net)
 void pli_impi_net_mesh_close(struct pli_impi_net *net)
 {
     for (uint32_t h = 0; net->link != NULL && h < net->job->n_host; h++) {
-        pli_impi_net_drop(net, &net->link[h].s);
+        pli_impi_net_link_drop(net, h);
     }
     for (int i = 0; i < MAX_PENDING; i++) {
         if (net->pending[i].s.fd >= 0) {

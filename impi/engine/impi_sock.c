@@ -42,6 +42,18 @@ bool pli_impi_sock_awaits(int fd, uint32_t *ms_out)
     return true;
 }
 
+uint32_t pli_impi_sock_rtt(int fd)
+{
+    struct tcp_info info;
+    socklen_t len = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ? info.tcpi_rtt : 0;
+}
+
+void pli_impi_sock_limit(int fd, int bytes)
+{
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes); // for speed only
+}
+
 static void close_keep(int fd)
 {
     int saved = errno;

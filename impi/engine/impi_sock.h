@@ -36,6 +36,10 @@ void pli_impi_sock_expect(int fd, int silence_s);
 // although it was asked again, else 0. One that merely does not read answers.
 bool pli_impi_sock_awaits(int fd, uint32_t *ms_out);
 
+uint32_t pli_impi_sock_rtt(int fd); // microseconds there and back, as far as known
+// Takes no more to write while so many bytes wait to be sent for the first time.
+void pli_impi_sock_limit(int fd, int bytes);
+
 enum pli_impi_err pli_impi_sock_write(int fd, const struct iovec *iov, int n, size_t *len_out);
 enum pli_impi_err pli_impi_sock_read(int fd, const struct iovec *iov, int n, size_t *len_out);
 // The first byte that can be read, which stays there to be read.

@@ -43,6 +43,7 @@ struct calls { // of libssl
     int (*ctx_ciphersuites)(void *ctx, const char *list);
     void (*ctx_psk_client)(void *ctx, psk_client_fn fn);
     void (*ctx_psk_server)(void *ctx, psk_server_fn fn);
+    int (*ctx_num_tickets)(void *ctx, size_t n);
     int (*ctx_set_ex)(void *ctx, int index, void *data);
     void *(*ctx_get_ex)(const void *ctx, int index);
     void *(*get_ctx)(const void *ssl);
@@ -89,6 +90,7 @@ static enum pli_impi_err load(const struct pli_impi_log *log)
         { "SSL_CTX_set_ciphersuites", offsetof(struct calls, ctx_ciphersuites) },
         { "SSL_CTX_set_psk_client_callback", offsetof(struct calls, ctx_psk_client) },
         { "SSL_CTX_set_psk_server_callback", offsetof(struct calls, ctx_psk_server) },
+        { "SSL_CTX_set_num_tickets", offsetof(struct calls, ctx_num_tickets) },
         { "SSL_CTX_set_ex_data", offsetof(struct calls, ctx_set_ex) },
         { "SSL_CTX_get_ex_data", offsetof(struct calls, ctx_get_ex) },
         { "SSL_get_SSL_CTX", offsetof(struct calls, get_ctx) },
@@ -208,7 +210,8 @@ static enum pli_impi_err set_up(struct pli_impi_tls *t, const struct pli_impi_lo
         // a secret without a certificate goes with this suite; a fresh key exchange is part of it
         if (t->ctx == NULL || ssl.ctx_ctrl(t->ctx, CTRL_MIN_VERSION, TLS_1_3, NULL) != 1 ||
             ssl.ctx_ciphersuites(t->ctx, "TLS_AES_128_GCM_SHA256") != 1 ||
-            ssl.ctx_set_ex(t->ctx, 0, t) != 1) {
+            // nobody comes back by a ticket, and one that is not read turns a close into a reset
+            ssl.ctx_num_tickets(t->ctx, 0) != 1 || ssl.ctx_set_ex(t->ctx, 0, t) != 1) {
             pli_impi_log(log, PLI_IMPI_LOG_ERROR, "this OpenSSL cannot do TLS 1.3");
             err = PLI_IMPI_ERR_SYS;
         }

@@ -192,6 +192,23 @@ static void end_world(struct pli_srv_job *job, const struct pli_srv_peer *but, c
     end(job, job->state == J_RUN ? PLI_SRV_EXIT_LOST : PLI_SRV_EXIT_STARTUP);
 }
 
+// A client has ended the world before all have joined. Those that have joined are told, and those
+// that still come: the job that hosts the world does for sure, others may be on their way.
+static void never_begin(struct pli_srv_job *job, const char *why)
+{
+    enum { HOST_MS = 10000, OTHERS_MS = 1000 };
+    bool is_host_here = job->conf->is_hosted && job->slot[0] != NULL;
+    bool has_pending = false;
+    for (const struct pli_srv_peer *p = job->peer; p != NULL; p = p->next) {
+        has_pending = has_pending || is_pending(p);
+    }
+    put_all(job, NULL, PLI_IMPI_CMD_OVER, why);
+    snprintf(job->why, sizeof job->why, "%s", why);
+    job->why_ms = job->now_ms + (is_host_here && !has_pending            ? 0
+                                 : job->conf->is_hosted && !is_host_here ? HOST_MS
+                                                                         : OTHERS_MS);
+}
+
 void pli_srv_job_stop(struct pli_srv_job *job, const char *why)
 {
     if (job->state != J_OVER) {
@@ -348,13 +365,20 @@ void pli_srv_job_on_join(struct pli_srv_job *job, struct pli_srv_peer *peer,
         refuse(job, peer, why);
         return;
     }
+    if (job->why[0] != '\0') {
+        bool is_host = cmd->value == 0 && job->conf->is_hosted;
+        refuse(job, peer, job->why);
+        if (is_host) {
+            end(job, PLI_SRV_EXIT_STARTUP);
+        }
+        return;
+    }
     if (rank == PLI_IMPI_RANK_ENDED) {
-        bool is_missed = job->state == J_JOIN;
         snprintf(why, sizeof why, "%.*s has ended before any of its processes has called MPI_Init",
                  (int)cmd->len, (const char *)cmd->data);
         refuse(job, peer, why);
-        if (is_missed) { // nobody knows of another that would come in its place
-            end_world(job, NULL, why);
+        if (job->state == J_JOIN) { // nobody knows of another that would come in its place
+            never_begin(job, why);
         }
         return;
     }
@@ -604,6 +628,13 @@ int pli_srv_job_tick(struct pli_srv_job *job, uint64_t now_ms)
             }
         }
         next = job->beat_ms;
+    }
+    if (job->why[0] != '\0') {
+        if (now_ms >= job->why_ms) {
+            end(job, PLI_SRV_EXIT_STARTUP);
+            return 0;
+        }
+        next = sooner(next, job->why_ms);
     }
     if (job->deadline_ms != 0 && (job->state == J_JOIN || job->state == J_COLLATE)) {
         if (now_ms >= job->deadline_ms) {

@@ -58,6 +58,8 @@ struct pli_srv_job {
     int n_joined, n_finished, n_lost;
     uint64_t deadline_ms; // for startup; 0 is none
     uint64_t now_ms, beat_ms;
+    char why[PLI_IMPI_CMD_TEXT]; // why there will be no job: whoever still comes is told
+    uint64_t why_ms;             // no longer than that
     struct pli_srv_collate collate;
 };
 

@@ -120,10 +120,14 @@ void pli_shim_span_forget(struct shim_span *s);                       // the han
 int pli_shim_span_rank_of(const struct shim_span *s, uint32_t world); // -1: not in it
 
 // shim_type.c: datatypes and external32
-int pli_shim_type_size(MPI_Datatype type, size_t *ext_out); // bytes of one, outside
+int pli_shim_type_size(MPI_Datatype type, size_t *ext_out);        // bytes of one, outside
+bool pli_shim_type_is_flat(MPI_Datatype type, size_t *native_out); // bytes side by side
 int pli_shim_type_pack(const void *buf, MPI_Count count, MPI_Datatype type, unsigned char *out);
 int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, MPI_Count count,
                          MPI_Datatype type);
+// Elements of `size` bytes to and from `packed`, as the native library packs them.
+int pli_shim_type_native(bool outward, void *buf, MPI_Count count, MPI_Datatype type, void *packed,
+                         MPI_Count size);
 // Scalars in `len` bytes of elements of `type`, or MPI_UNDEFINED if that is no whole number of
 // them.
 int pli_shim_type_elements(MPI_Datatype type, size_t len, MPI_Count *out);
@@ -132,6 +136,7 @@ int pli_shim_type_elements(MPI_Datatype type, size_t len, MPI_Count *out);
 void *pli_shim_type_buffer(MPI_Count count, MPI_Datatype type, void **buf_out);
 int pli_shim_type_hold(MPI_Datatype *type); // keep it although the program may free it
 void pli_shim_type_drop(MPI_Datatype *type);
+void pli_shim_type_free_derived(MPI_Datatype *type); // one of MPI_Type_get_contents
 
 struct shim_req; // shim_req.h
 
@@ -148,6 +153,7 @@ void pli_shim_msg_give_native(struct shim_req *r, MPI_Message *m); // counted as
 void pli_shim_msg_match_local(void);
 bool pli_shim_msg_has_local(const struct shim_span *s);
 void pli_shim_msg_set_status(MPI_Status *st, int source, int tag, uint64_t len);
+void pli_shim_msg_set_native(MPI_Status *st); // of a message of this client, not received yet
 void pli_shim_msg_frame(const struct pli_agent_frame *f, void *room);
 void *pli_shim_msg_room(const struct pli_agent_frame *f);
 

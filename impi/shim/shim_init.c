@@ -97,10 +97,24 @@ static void tell_impirun(void)
     }
 }
 
+static bool is_asked(void)
+{
+    return getenv("IMPI_SERVER") != NULL || getenv("IMPI_TOKEN") != NULL;
+}
+
+// Before the native library is up. Open MPI is not to read gaps of a view and write them back:
+// processes of other clients write there (shim_file.h). MPICH is told so with the file.
+static void prepare(void)
+{
+    if (is_asked()) {
+        (void)setenv("OMPI_MCA_fbtl_posix_write_datasieving", "0", 0);
+    }
+}
+
 // The native library is up: join the job if there is one to join.
 static int join(void)
 {
-    if (getenv("IMPI_SERVER") == NULL && getenv("IMPI_TOKEN") == NULL) {
+    if (!is_asked()) {
         return MPI_SUCCESS;
     }
     tell_impirun();
@@ -138,12 +152,14 @@ static int join(void)
 
 PLI_SHIM_API int MPI_Init(int *argc, char ***argv)
 {
+    prepare();
     int rc = PMPI_Init(argc, argv);
     return rc == MPI_SUCCESS ? join() : rc;
 }
 
 PLI_SHIM_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
+    prepare();
     int rc = PMPI_Init_thread(argc, argv, required, provided);
     pli_shim.has_threads = rc == MPI_SUCCESS && *provided == MPI_THREAD_MULTIPLE;
     return rc == MPI_SUCCESS ? join() : rc;

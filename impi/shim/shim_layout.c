@@ -221,14 +221,14 @@ static int place(struct shim_layout *l, const struct shim_layout *sub, MPI_Aint 
 // A part of an array: of each dimension the places, dimension 0 moving slowest.
 struct array {
     int n_dim;
-    int *size, **index, *n_index; // n_index: how many of the places in `index`
+    MPI_Count *size, **index, *n_index; // n_index: how many of the places in `index`
 };
 
 static int place_array(struct shim_layout *l, const struct shim_layout *old, const struct array *a,
                        int dim, int64_t before)
 {
     int rc = MPI_SUCCESS;
-    for (int i = 0; i < a->n_index[dim] && rc == MPI_SUCCESS; i++) {
+    for (MPI_Count i = 0; i < a->n_index[dim] && rc == MPI_SUCCESS; i++) {
         int64_t here = before * a->size[dim] + a->index[dim][i];
         rc = dim + 1 < a->n_dim ? place_array(l, old, a, dim + 1, here)
                                 : place(l, old, here * old->extent, 1);
@@ -237,9 +237,10 @@ static int place_array(struct shim_layout *l, const struct shim_layout *old, con
 }
 
 // Places of a process along one dimension of a distributed array.
-static int list_owned(int size, int distrib, int arg, int procs, int me, int *out)
+static MPI_Count list_owned(MPI_Count size, MPI_Count distrib, MPI_Count arg, MPI_Count procs,
+                            MPI_Count me, MPI_Count *out)
 {
-    int n = 0;
+    MPI_Count n = 0;
     if (distrib == MPI_DISTRIBUTE_NONE) {
         procs = 1;
         me = 0;
@@ -249,7 +250,7 @@ static int list_owned(int size, int distrib, int arg, int procs, int me, int *ou
     if (arg == MPI_DISTRIBUTE_DFLT_DARG) {
         arg = distrib == MPI_DISTRIBUTE_CYCLIC ? 1 : (size + procs - 1) / procs;
     }
-    for (int i = 0; i < size; i++) {
+    for (MPI_Count i = 0; i < size; i++) {
         if (i / arg % procs == me) {
             out[n++] = i;
         }
@@ -259,12 +260,13 @@ static int list_owned(int size, int distrib, int arg, int procs, int me, int *ou
 
 // i: the integers of the constructor, behind those of a darray that say whose part it is.
 static int of_array(struct shim_layout *l, const struct shim_layout *old, int combiner,
-                    const int *i)
+                    const MPI_Count *i)
 {
     bool is_part = combiner == MPI_COMBINER_SUBARRAY;
-    int n = is_part ? i[0] : i[2], rc = MPI_SUCCESS, left = is_part ? 0 : i[1];
-    const int *size = i + (is_part ? 1 : 3);
-    const int *procs = size + 3 * n;
+    int n = (int)(is_part ? i[0] : i[2]), rc = MPI_SUCCESS;
+    MPI_Count left = is_part ? 0 : i[1];
+    const MPI_Count *size = i + (is_part ? 1 : 3);
+    const MPI_Count *procs = size + 3 * n;
     bool is_c = i[is_part ? 1 + 3 * n : 3 + 4 * n] == MPI_ORDER_C;
     struct array a = { .n_dim = n };
     a.size = calloc((size_t)n, sizeof *a.size);
@@ -279,7 +281,7 @@ static int of_array(struct shim_layout *l, const struct shim_layout *old, int co
             rc = MPI_ERR_NO_MEM;
         } else if (is_part) {
             a.n_index[to] = size[n + d];
-            for (int k = 0; k < size[n + d]; k++) {
+            for (MPI_Count k = 0; k < size[n + d]; k++) {
                 a.index[to][k] = size[2 * n + d] + k;
             }
         } else {
@@ -298,17 +300,20 @@ static int of_array(struct shim_layout *l, const struct shim_layout *old, int co
     return rc;
 }
 
+// What a constructor got, in the order of the functions for int, whichever it was.
 struct contents {
-    int combiner, *i;
+    int combiner;
+    MPI_Count *i, n_i;
     MPI_Aint *a;
     MPI_Datatype *d;
-    int n_i, n_a, n_d;
+    MPI_Count n_d;
 };
 
 static int of_blocks(struct shim_layout *l, const struct shim_layout *old, const struct contents *c)
 {
-    const int *i = c->i;
-    int rc = MPI_SUCCESS, n = c->n_i > 0 ? i[0] : 0;
+    const MPI_Count *i = c->i;
+    MPI_Count n = c->n_i > 0 ? i[0] : 0;
+    int rc = MPI_SUCCESS;
     switch (c->combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:
@@ -321,7 +326,7 @@ static int of_blocks(struct shim_layout *l, const struct shim_layout *old, const
     default:
         break;
     }
-    for (int k = 0; k < n && rc == MPI_SUCCESS; k++) {
+    for (MPI_Count k = 0; k < n && rc == MPI_SUCCESS; k++) {
         switch (c->combiner) {
         case MPI_COMBINER_VECTOR:
             rc = place(l, old, (MPI_Aint)k * i[2] * old->extent, i[1]);
@@ -364,7 +369,7 @@ static int find(MPI_Datatype type, bool is_whole, struct shim_layout *mem,
 static int derive(const struct contents *c, struct shim_layout *l)
 {
     int rc = MPI_SUCCESS;
-    for (int k = 0; k < c->n_d && rc == MPI_SUCCESS; k++) {
+    for (MPI_Count k = 0; k < c->n_d && rc == MPI_SUCCESS; k++) {
         struct shim_layout mem = { 0 };
         const struct shim_layout *old = &mem;
         bool is_used = c->combiner != MPI_COMBINER_STRUCT || c->i[1 + k] > 0;
@@ -385,39 +390,114 @@ static bool is_named(int combiner)
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
-static int open_type(MPI_Datatype type, struct contents *c, struct shim_layout *l)
+#if MPI_VERSION >= 4
+// How many of the large counts are integers in the form for int; the rest are addresses.
+static MPI_Count n_integer(int combiner, const MPI_Count *large, MPI_Count n_large)
 {
-    c->i = malloc(((size_t)c->n_i + 1) * sizeof *c->i);
-    c->a = malloc(((size_t)c->n_a + 1) * sizeof *c->a);
-    c->d = malloc(((size_t)c->n_d + 1) * sizeof *c->d);
-    int rc = c->i == NULL || c->a == NULL || c->d == NULL
-                 ? MPI_ERR_NO_MEM
-                 : PMPI_Type_get_contents(type, c->n_i, c->n_a, c->n_d, c->i, c->a, c->d);
-    bool has_types = rc == MPI_SUCCESS;
-    rc = has_types ? derive(c, l) : rc;
-    for (int k = 0; has_types && k < c->n_d; k++) {
-        int i, a, d, combiner;
-        if (PMPI_Type_get_envelope(c->d[k], &i, &a, &d, &combiner) == MPI_SUCCESS &&
-            !is_named(combiner)) {
-            (void)PMPI_Type_free(&c->d[k]);
+    switch (combiner) {
+    case MPI_COMBINER_RESIZED:
+        return 0;
+    case MPI_COMBINER_HVECTOR:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+        return 2;
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_STRUCT:
+        return 1 + large[0];
+    default:
+        return n_large;
+    }
+}
+
+// ints and large: what a constructor for large counts got. Those of arrays have their sizes among
+// the large ones, behind the first integers.
+static void arrange(struct contents *c, const int *ints, MPI_Count n_int, const MPI_Count *large,
+                    MPI_Count n_large)
+{
+    bool is_array = c->combiner == MPI_COMBINER_SUBARRAY || c->combiner == MPI_COMBINER_DARRAY;
+    MPI_Count first = c->combiner == MPI_COMBINER_SUBARRAY ? 1 : is_array ? 3 : n_int;
+    MPI_Count most = is_array ? n_large : n_integer(c->combiner, large, n_large);
+    for (MPI_Count k = 0; k < first; k++) {
+        c->i[c->n_i++] = ints[k];
+    }
+    for (MPI_Count k = 0; k < n_large; k++) {
+        if (k < most) {
+            c->i[c->n_i++] = large[k];
+        } else {
+            c->a[k - most] = (MPI_Aint)large[k];
         }
+    }
+    for (MPI_Count k = first; k < n_int; k++) {
+        c->i[c->n_i++] = ints[k];
+    }
+}
+#endif
+
+static void close_contents(struct contents *c)
+{
+    for (MPI_Count k = 0; c->d != NULL && k < c->n_d; k++) {
+        pli_shim_type_free_derived(&c->d[k]);
     }
     free(c->i);
     free(c->a);
     free(c->d);
+}
+
+// A predefined type has none.
+static int open_contents(MPI_Datatype type, struct contents *c)
+{
+    MPI_Count n_int, n_a, n_large = 0;
+#if MPI_VERSION >= 4
+    int rc = PMPI_Type_get_envelope_c(type, &n_int, &n_a, &n_large, &c->n_d, &c->combiner);
+#else
+    int n[3] = { 0 }, rc = PMPI_Type_get_envelope(type, &n[0], &n[1], &n[2], &c->combiner);
+    n_int = n[0];
+    n_a = n[1];
+    c->n_d = n[2];
+#endif
+    if (rc != MPI_SUCCESS || is_named(c->combiner)) {
+        return rc;
+    }
+    int *ints = malloc(((size_t)n_int + 1) * sizeof *ints);
+    MPI_Count *large = malloc(((size_t)n_large + 1) * sizeof *large);
+    c->i = malloc((size_t)(n_int + n_large + 1) * sizeof *c->i);
+    c->a = malloc((size_t)(n_a + n_large + 1) * sizeof *c->a);
+    c->d = malloc((size_t)(c->n_d + 1) * sizeof *c->d);
+    rc = ints == NULL || large == NULL || c->i == NULL || c->a == NULL || c->d == NULL
+             ? MPI_ERR_NO_MEM
+             : MPI_SUCCESS;
+    if (rc == MPI_SUCCESS) {
+#if MPI_VERSION >= 4
+        rc = PMPI_Type_get_contents_c(type, n_int, n_a, n_large, c->n_d, ints, c->a, large, c->d);
+#else
+        rc = PMPI_Type_get_contents(type, (int)n_int, (int)n_a, (int)c->n_d, ints, c->a, c->d);
+#endif
+    }
+    if (rc != MPI_SUCCESS) {
+        c->n_d = 0;
+    } else if (n_large == 0) {
+        for (c->n_i = 0; c->n_i < n_int; c->n_i++) {
+            c->i[c->n_i] = ints[c->n_i];
+        }
+    } else {
+#if MPI_VERSION >= 4
+        arrange(c, ints, n_int, large, n_large);
+#endif
+    }
+    free(ints);
+    free(large);
     return rc;
 }
 
 static int make(MPI_Datatype type, bool is_whole, struct shim_layout *l)
 {
-    struct contents c;
+    struct contents c = { 0 };
     struct pli_region_elem e;
     MPI_Aint lb;
-    int size;
+    MPI_Count size;
     *l = (struct shim_layout){ .elem = MPI_DATATYPE_NULL, .is_whole = is_whole };
-    int rc = PMPI_Type_get_envelope(type, &c.n_i, &c.n_a, &c.n_d, &c.combiner);
+    int rc = open_contents(type, &c);
     rc = rc == MPI_SUCCESS ? PMPI_Type_get_extent(type, &lb, &l->extent) : rc;
-    rc = rc == MPI_SUCCESS ? PMPI_Type_size(type, &size) : rc;
+    rc = rc == MPI_SUCCESS ? PMPI_Type_size_x(type, &size) : rc;
     if (rc == MPI_SUCCESS && is_named(c.combiner)) {
         l->elem = type;
         if (!pli_shim_layout_elem(type, &e) || is_whole || e.first == e.size) {
@@ -427,8 +507,9 @@ static int make(MPI_Datatype type, bool is_whole, struct shim_layout *l)
             rc = rc == MPI_SUCCESS ? emit(l, e.second, (size_t)e.size - e.first) : rc;
         }
     } else if (rc == MPI_SUCCESS) {
-        rc = open_type(type, &c, l);
+        rc = derive(&c, l);
     }
+    close_contents(&c);
     for (size_t k = 0; k < l->n_run; k++) {
         l->size += l->run[k].len;
     }

@@ -6,6 +6,7 @@
 #include "engine/impi_poll.h"
 #include "engine/impi_sock.h"
 #include "shim/shim.h"
+#include "shim/shim_packed.h"
 #include "wire/impi_collated.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -143,6 +144,7 @@ static int start_agent(int *fd_out)
     int pair[2];
     pid_t pid;
     posix_spawn_file_actions_t act;
+    posix_spawnattr_t attr;
     if (!find_agent(path, sizeof path)) {
         return pli_shim_fail(MPI_ERR_OTHER,
                              "there is no impi-agent near libimpi; IMPI_AGENT can name it");
@@ -158,7 +160,13 @@ static int start_agent(int *fd_out)
     posix_spawn_file_actions_addopen(&act, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&act, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&act, pair[1], 3);
-    int rc = env == NULL ? ENOMEM : posix_spawn(&pid, path, &act, NULL, argv, env);
+    // A launcher that loses a process kills the groups of the others: the agent still has to tell
+    // the other clients which one it was, and ends with the connections of its processes.
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attr, 0);
+    int rc = env == NULL ? ENOMEM : posix_spawn(&pid, path, &act, &attr, argv, env);
+    posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&act);
     free(env);
     close(pair[1]);
@@ -305,6 +313,7 @@ int pli_shim_link_open(void)
         return rc != MPI_SUCCESS ? rc : pli_shim_fail(MPI_ERR_OTHER, "there is no agent");
     }
     (void)PMPI_Bcast(&where, sizeof where, MPI_BYTE, 0, MPI_COMM_WORLD);
+    pli_shim_packed_init(where.token);
     if (pli_shim.me != 0) {
         rc = find_from_here(&fd);
         rc = rc == MPI_SUCCESS ? adopt(fd) : rc;

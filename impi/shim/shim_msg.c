@@ -12,7 +12,10 @@
 
 enum { MAX_UNSENT = 64 }; // short messages the agent may hold before a send waits for it
 
-#define MARK ((MPI_Count)1 << 60) // in the count of a status: bytes of external32
+// In the count of a status: bytes of external32; of a native message that was not received yet,
+// and may be one of packed data.
+#define MARK ((MPI_Count)1 << 60)
+#define MARK_NATIVE ((MPI_Count)1 << 59)
 
 struct shim_msg { // unexpected
     uint32_t src;
@@ -142,6 +145,14 @@ void pli_shim_msg_set_status(MPI_Status *st, int source, int tag, uint64_t len)
     st->MPI_TAG = tag;
     st->MPI_ERROR = err;
     (void)PMPI_Status_set_elements_x(st, MPI_BYTE, (MPI_Count)len | MARK);
+}
+
+void pli_shim_msg_set_native(MPI_Status *st)
+{
+    MPI_Count n = 0;
+    if (PMPI_Get_elements_x(st, MPI_BYTE, &n) == MPI_SUCCESS && n >= SHIM_PACKED_MARK) {
+        (void)PMPI_Status_set_elements_x(st, MPI_BYTE, n | MARK_NATIVE);
+    }
 }
 
 static bool fits(const struct shim_req *r, uint64_t cid, uint32_t src, int tag)
@@ -405,7 +416,9 @@ void pli_shim_msg_give(struct shim_req *r, struct shim_msg *m)
 
 void pli_shim_msg_give_native(struct shim_req *r, MPI_Message *m)
 {
-    int rc = PMPI_Imrecv(r->buf, r->count, r->type, m, &r->native);
+    int rc = pli_shim_packed_room(&r->room, r->buf, r->count, r->type, NULL);
+    rc = rc == MPI_SUCCESS ? PMPI_Imrecv(r->room.buf, r->room.count, r->room.type, m, &r->native)
+                           : rc;
     if (rc != MPI_SUCCESS) {
         r->native = MPI_REQUEST_NULL;
         pli_shim_req_done(r, rc);
@@ -471,14 +484,25 @@ void pli_shim_msg_match_local(void)
     }
 }
 
-static bool is_marked(const MPI_Status *st, MPI_Count *len_out)
+// Bytes of external32; false: native, and `*st` is one as the native library has it. Of a native
+// message that a probe has found nobody knows yet whether it is packed: what is asked as MPI_PACKED
+// is.
+static bool is_marked(const MPI_Status **st, MPI_Status *own, MPI_Datatype type, MPI_Count *len_out)
 {
     MPI_Count n = 0;
-    if (!pli_shim.is_on || st == MPI_STATUS_IGNORE ||
-        PMPI_Get_elements_x(st, MPI_BYTE, &n) != MPI_SUCCESS || n < MARK) {
+    if (!pli_shim.is_on || *st == MPI_STATUS_IGNORE ||
+        PMPI_Get_elements_x(*st, MPI_BYTE, &n) != MPI_SUCCESS || n < MARK_NATIVE) {
         return false;
     }
-    *len_out = n & ~MARK;
+    *len_out = n & ~(MARK | MARK_NATIVE);
+    if (n < MARK && type == MPI_PACKED) {
+        *len_out -= SHIM_PACKED_MARK;
+    } else if (n < MARK) {
+        *own = **st;
+        (void)PMPI_Status_set_elements_x(own, MPI_BYTE, *len_out);
+        *st = own;
+        return false;
+    }
     return true;
 }
 
@@ -497,8 +521,9 @@ static int count_whole(MPI_Datatype type, MPI_Count len, MPI_Count *count)
 PLI_SHIM_API int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count)
 {
     PLI_SHIM_ENTER;
+    MPI_Status own;
     MPI_Count len, n = 0;
-    if (!is_marked(status, &len)) {
+    if (!is_marked(&status, &own, type, &len)) {
         return PMPI_Get_count(status, type, count);
     }
     int rc = count_whole(type, len, &n);
@@ -510,9 +535,10 @@ PLI_SHIM_API int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int 
 PLI_SHIM_API int MPI_Get_count_c(const MPI_Status *status, MPI_Datatype type, MPI_Count *count)
 {
     PLI_SHIM_ENTER;
+    MPI_Status own;
     MPI_Count len;
-    return is_marked(status, &len) ? count_whole(type, len, count)
-                                   : PMPI_Get_count_c(status, type, count);
+    return is_marked(&status, &own, type, &len) ? count_whole(type, len, count)
+                                                : PMPI_Get_count_c(status, type, count);
 }
 
 PLI_SHIM_API int MPI_Get_elements_c(const MPI_Status *status, MPI_Datatype type, MPI_Count *count)
@@ -524,8 +550,9 @@ PLI_SHIM_API int MPI_Get_elements_c(const MPI_Status *status, MPI_Datatype type,
 PLI_SHIM_API int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type, MPI_Count *count)
 {
     PLI_SHIM_ENTER;
+    MPI_Status own;
     MPI_Count len;
-    if (!is_marked(status, &len)) {
+    if (!is_marked(&status, &own, type, &len)) {
         return PMPI_Get_elements_x(status, type, count);
     }
     int rc = pli_shim_type_elements(type, (size_t)len, count);
@@ -535,8 +562,9 @@ PLI_SHIM_API int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type,
 PLI_SHIM_API int MPI_Get_elements(const MPI_Status *status, MPI_Datatype type, int *count)
 {
     PLI_SHIM_ENTER;
+    MPI_Status own;
     MPI_Count len, n = 0;
-    if (!is_marked(status, &len)) {
+    if (!is_marked(&status, &own, type, &len)) {
         return PMPI_Get_elements(status, type, count);
     }
     int rc = pli_shim_type_elements(type, (size_t)len, &n);

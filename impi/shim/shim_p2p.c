@@ -3,6 +3,7 @@
 // native library does it, on the native communicator behind the handle.
 #include "shim/shim.h"
 #include "shim/shim_layout.h"
+#include "shim/shim_pack.h"
 #include "shim/shim_req.h"
 #include "shim/shim_task.h"
 #include <stdlib.h>
@@ -29,12 +30,13 @@ int pli_shim_p2p_check_recv(const struct shim_span *s, int source, int tag, int 
     return rc;
 }
 
-// Whether the message goes to another client or to MPI_PROC_NULL, so the native library must not
-// get it.
-static bool is_ours(const struct shim_span *s, int peer)
+// Whether the message goes to another client or is packed, so the native library must not get it
+// as it is.
+static bool is_ours(const struct shim_span *s, int peer, MPI_Datatype type)
 {
     return s != NULL && peer != MPI_PROC_NULL &&
-           (peer < 0 || peer >= s->size || s->native[peer] < 0);
+           (peer < 0 || peer >= s->size || s->native[peer] < 0 ||
+            pli_shim_packed_goes(s, peer, type));
 }
 
 static int native_rank(const struct shim_span *s, int peer)
@@ -45,7 +47,17 @@ static int native_rank(const struct shim_span *s, int peer)
 int pli_shim_p2p_isend(struct shim_req *r)
 {
     size_t size;
+    if (r->span->native[r->peer] >= 0) {
+        return pli_shim_packed_isend(r);
+    }
     int rc = pli_shim_type_size(r->type, &size);
+    if (rc == MPI_SUCCESS && r->type == MPI_PACKED &&
+        pli_shim_pack_is_native(r->buf, (size_t)r->count)) {
+        rc = pli_shim_fail(MPI_ERR_TYPE,
+                           "a message of the same client that was not sent as MPI_PACKED, but "
+                           "received so, is sent on to another client, which needs its types; "
+                           "unpack it first");
+    }
     if (rc != MPI_SUCCESS) {
         return rc;
     }
@@ -71,8 +83,10 @@ int pli_shim_p2p_irecv(struct shim_req *r)
         !pli_shim_msg_has_local(s)) { // no receive that waits here could have its message
         r->is_done = false;
         pli_shim.n_pending++;
-        rc = PMPI_Irecv(r->buf, r->count, r->type, s->native[r->peer], r->tag, s->handle,
-                        &r->native);
+        rc = pli_shim_packed_room(&r->room, r->buf, r->count, r->type, NULL);
+        rc = rc == MPI_SUCCESS ? PMPI_Irecv(r->room.buf, r->room.count, r->room.type,
+                                            s->native[r->peer], r->tag, s->handle, &r->native)
+                               : rc;
         if (rc != MPI_SUCCESS) {
             r->native = MPI_REQUEST_NULL;
             pli_shim_req_done(r, rc);
@@ -209,7 +223,7 @@ static int init_send(struct shim_span *s, const void *buf, int count, MPI_Dataty
     {                                                                                              \
         PLI_SHIM_ENTER;                                                                            \
         struct shim_span *s = pli_shim_span_find(comm);                                            \
-        if (is_ours(s, dest)) {                                                                    \
+        if (is_ours(s, dest, type)) {                                                              \
             return pli_shim_end(comm, send(s, buf, count, type, dest, tag, mode));                 \
         }                                                                                          \
         dest = native_rank(s, dest);                                                               \
@@ -225,7 +239,7 @@ static int init_send(struct shim_span *s, const void *buf, int count, MPI_Dataty
     {                                                                                              \
         PLI_SHIM_ENTER;                                                                            \
         struct shim_span *s = pli_shim_span_find(comm);                                            \
-        if (is_ours(s, dest)) {                                                                    \
+        if (is_ours(s, dest, type)) {                                                              \
             return pli_shim_end(comm, isend(s, buf, count, type, dest, tag, mode, request));       \
         }                                                                                          \
         return PMPI_I##word(buf, count, type, native_rank(s, dest), tag, comm, request);           \
@@ -237,7 +251,7 @@ static int init_send(struct shim_span *s, const void *buf, int count, MPI_Dataty
     {                                                                                              \
         PLI_SHIM_ENTER;                                                                            \
         struct shim_span *s = pli_shim_span_find(comm);                                            \
-        if (is_ours(s, dest)) {                                                                    \
+        if (is_ours(s, dest, type)) {                                                              \
             return pli_shim_end(comm, init_send(s, buf, count, type, dest, tag, mode, request));   \
         }                                                                                          \
         return PMPI_##Word##_init(buf, count, type, native_rank(s, dest), tag, comm, request);     \
@@ -264,6 +278,8 @@ static int recv_here(struct shim_span *s, void *buf, int count, MPI_Datatype typ
     MPI_Message message;
     MPI_Status st;
     MPI_Comm comm = s->handle;
+    struct shim_room room;
+    unsigned char near[SHIM_PACKED_NEAR + SHIM_PACKED_MARK];
     while (pli_shim_req_is_busy() && flag == 0) {
         rc = pli_shim.has_threads
                  ? PMPI_Improbe(native, tag, comm, &flag, &message, MPI_STATUS_IGNORE)
@@ -276,10 +292,18 @@ static int recv_here(struct shim_span *s, void *buf, int count, MPI_Datatype typ
             pli_shim_link_pause(&pace, true);
         }
     }
+    rc = pli_shim_packed_room(&room, buf, count, type, near);
+    if (rc != MPI_SUCCESS) {
+        return pli_shim_end(comm, rc);
+    }
     rc = flag != 0 && pli_shim.has_threads
-             ? PLI_SHIM_OUTSIDE(PMPI_Mrecv(buf, count, type, &message, &st))
-             : PLI_SHIM_OUTSIDE(PMPI_Recv(buf, count, type, native, tag, comm, &st));
+             ? PLI_SHIM_OUTSIDE(PMPI_Mrecv(room.buf, room.count, room.type, &message, &st))
+             : PLI_SHIM_OUTSIDE(PMPI_Recv(room.buf, room.count, room.type, native, tag, comm, &st));
     st.MPI_SOURCE = source;
+    if (rc == MPI_SUCCESS) {
+        rc = pli_shim_end(comm, pli_shim_packed_take(&room, buf, count, type, &st));
+    }
+    pli_shim_packed_drop(&room, near);
     pli_shim_req_copy(status, &st);
     return rc;
 }
@@ -426,7 +450,7 @@ static int run_sendrecv(struct shim_span *s, void *arg)
     if (a->source != MPI_PROC_NULL) {
         rc = start_recv(s, a->in, a->n_in, a->in_type, a->source, a->in_tag, &in);
     }
-    if (rc == MPI_SUCCESS && is_ours(s, a->dest)) {
+    if (rc == MPI_SUCCESS && is_ours(s, a->dest, a->out_type)) {
         sent =
             start_send(s, a->out, a->n_out, a->out_type, a->dest, a->out_tag, SHIM_STANDARD, &out);
     } else if (rc == MPI_SUCCESS && a->dest != MPI_PROC_NULL) {

@@ -64,6 +64,7 @@ static int look(struct shim_span *s, int source, int tag, MPI_Status *status, st
     } else if ((is_any || s->native[source] >= 0) && has_native(s, source, tag, &st)) {
         *out = (struct found){ NATIVE, st.MPI_SOURCE, st.MPI_TAG };
         st.MPI_SOURCE = s->rank_of[st.MPI_SOURCE];
+        pli_shim_msg_set_native(&st);
         pli_shim_req_copy(status, &st);
     }
     return MPI_SUCCESS;

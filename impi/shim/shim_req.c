@@ -88,6 +88,7 @@ void pli_shim_req_destroy(struct shim_req *r)
     if (r->has_type) {
         pli_shim_type_drop(&r->type);
     }
+    pli_shim_packed_drop(&r->room, NULL);
     pli_shim_link_release(r->data);
     pli_shim_span_release(r->span);
     free(r);
@@ -104,8 +105,12 @@ void pli_shim_req_done(struct shim_req *r, int err)
     pli_shim.n_pending--;
 }
 
-static void took_native(struct shim_req *r, const MPI_Status *st, int rc)
+static void took_native(struct shim_req *r, MPI_Status *st, int rc)
 {
+    if (r->kind == SHIM_RECV) {
+        rc = rc == MPI_SUCCESS ? pli_shim_packed_take(&r->room, r->buf, r->count, r->type, st) : rc;
+        pli_shim_packed_drop(&r->room, NULL);
+    }
     r->status = *st;
     if (st->MPI_SOURCE >= 0 && st->MPI_SOURCE < r->span->size) {
         r->status.MPI_SOURCE = r->span->rank_of[st->MPI_SOURCE];
@@ -138,6 +143,7 @@ void pli_shim_req_progress(struct shim_pace *pace)
         pace->n_idle = 0;
     }
     pli_shim_msg_match_local();
+    pli_shim_packed_progress();
     pli_shim_win_progress();
     pli_shim_task_progress();
 }

@@ -4,6 +4,7 @@
 #define PLI_SHIM_REQ_H
 
 #include "shim/shim.h"
+#include "shim/shim_packed.h"
 
 enum shim_req_kind { SHIM_SEND, SHIM_RECV, SHIM_COLL }; // SHIM_COLL: see shim_task.h
 enum shim_mode { SHIM_STANDARD, SHIM_SYNC, SHIM_BUFFERED };
@@ -28,6 +29,7 @@ struct shim_req {
     // a receive
     MPI_Request native; // it is the native library's now
     bool is_posted, may_local;
+    struct shim_room room;
     unsigned char *data; // a message that is coming in, or its own memory for bytes
     uint64_t cap, msglen, handle;
     uint32_t src;

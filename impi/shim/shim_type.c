@@ -3,6 +3,7 @@
 // what is left for us is the sequence of scalars in it, found from the type's construction, and the
 // change of each scalar's form. So the bytes are the same whichever library packed them.
 #include "shim/shim.h"
+#include "shim/shim_pack.h"
 #include "wire/impi_ext32.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -212,7 +213,7 @@ static uint64_t repeats(int combiner, const MPI_Count *i, MPI_Datatype whole, MP
     }
 }
 
-static void free_if_derived(MPI_Datatype *type)
+void pli_shim_type_free_derived(MPI_Datatype *type)
 {
     int combiner;
 #if MPI_VERSION >= 4
@@ -315,7 +316,7 @@ static int derive(MPI_Datatype type, struct sig **out)
         }
     }
     for (int k = 0; k < m.nd; k++) {
-        free_if_derived(&m.old[k]);
+        pli_shim_type_free_derived(&m.old[k]);
     }
     free(m.v);
     free(m.old);
@@ -365,6 +366,16 @@ int pli_shim_type_size(MPI_Datatype type, size_t *ext_out)
         *ext_out = s->ext;
     }
     return rc;
+}
+
+bool pli_shim_type_is_flat(MPI_Datatype type, size_t *native_out)
+{
+    struct sig *s;
+    if (find(type, &s) != MPI_SUCCESS || !s->is_flat) {
+        return false;
+    }
+    *native_out = s->native;
+    return true;
 }
 
 // Basic elements in the first *len bytes of n elements of the type: whole ones at once, then what
@@ -487,8 +498,8 @@ static int native_all(bool outward, char *buf, MPI_Count count, MPI_Datatype typ
 
 // Some libraries take MPI_BOTTOM for a mistake there: for it a type that counts from the first byte
 // of the data is made.
-static int native(bool outward, void *buf, MPI_Count count, MPI_Datatype type, void *packed,
-                  MPI_Count size)
+int pli_shim_type_native(bool outward, void *buf, MPI_Count count, MPI_Datatype type, void *packed,
+                         MPI_Count size)
 {
     MPI_Datatype shifted = MPI_DATATYPE_NULL;
     MPI_Aint lb, extent, back;
@@ -529,7 +540,7 @@ int pli_shim_type_pack(const void *buf, MPI_Count count, MPI_Datatype type, unsi
     if (tmp == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    rc = native(true, (void *)(uintptr_t)buf, count, type, tmp, (MPI_Count)s->native);
+    rc = pli_shim_type_native(true, (void *)(uintptr_t)buf, count, type, tmp, (MPI_Count)s->native);
     from = tmp;
     if (rc == MPI_SUCCESS) {
         rc = judge(convert(s, (uint64_t)count, true, &from, &out));
@@ -575,13 +586,13 @@ static int unpack_tail(const struct sig *s, unsigned char *in, size_t len, char 
     if (tmp == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    int rc = native(true, buf, 1, type, tmp, (MPI_Count)s->native);
+    int rc = pli_shim_type_native(true, buf, 1, type, tmp, (MPI_Count)s->native);
     if (rc == MPI_SUCCESS) {
         enum pli_impi_err err = convert_some(s, 1, &len, &to, &in);
         rc = judge(err == PLI_IMPI_AGAIN ? PLI_IMPI_OK : err);
     }
     if (rc == MPI_SUCCESS) {
-        rc = native(false, buf, 1, type, tmp, (MPI_Count)s->native);
+        rc = pli_shim_type_native(false, buf, 1, type, tmp, (MPI_Count)s->native);
     }
     free(tmp);
     return rc;
@@ -595,6 +606,9 @@ int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, MPI_Cou
     unsigned char *from = (unsigned char *)(uintptr_t)in, *to = buf;
     if (rc != MPI_SUCCESS || count == 0 || s->ext == 0) {
         return rc;
+    }
+    if (type == MPI_PACKED) {
+        pli_shim_pack_forget(buf, len);
     }
     size_t n = len / s->ext < (size_t)count ? len / s->ext : (size_t)count;
     size_t tail = n < (size_t)count ? len - n * s->ext : 0;
@@ -610,7 +624,7 @@ int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, MPI_Cou
     to = tmp;
     rc = judge(convert(s, n, false, &to, &from));
     if (rc == MPI_SUCCESS && n > 0) {
-        rc = native(false, buf, (MPI_Count)n, type, tmp, (MPI_Count)s->native);
+        rc = pli_shim_type_native(false, buf, (MPI_Count)n, type, tmp, (MPI_Count)s->native);
     }
     free(tmp);
     if (rc == MPI_SUCCESS && tail > 0) {

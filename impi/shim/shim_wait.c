@@ -306,6 +306,9 @@ PLI_SHIM_API int MPI_Request_free(MPI_Request *request)
         return PMPI_Request_free(request);
     }
     *request = MPI_REQUEST_NULL;
+    if (pli_shim_packed_leave(r)) {
+        return MPI_SUCCESS;
+    }
     if (r->native != MPI_REQUEST_NULL) {
         (void)PMPI_Request_free(&r->native);
         pli_shim_req_done(r, MPI_SUCCESS);

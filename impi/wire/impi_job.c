@@ -304,6 +304,7 @@ static enum pli_impi_err read_features(struct build *b)
     for (uint32_t c = 0; c < n; c++) {
         struct pli_impi_label_value v = element(b, PLI_IMPI_X_PLIANT, c);
         b->job->features &= v.features;
+        b->job->client[c].features = v.features;
         b->job->client[c].machine = v.machine;
         memcpy(b->job->client[c].token, v.token, PLI_IMPI_TOKEN);
     }

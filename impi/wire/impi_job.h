@@ -18,7 +18,8 @@ struct pli_impi_job_client {
     uint32_t first_host, n_host, first_rank, n_proc;
     struct pli_impi_version version; // the newest it speaks
     unsigned char token[PLI_IMPI_TOKEN];
-    uint32_t machine; // 0: not known
+    uint32_t machine;  // 0: not known
+    uint32_t features; // enum pli_impi_feature, of this one
 };
 
 struct pli_impi_job_host {

@@ -42,7 +42,10 @@ enum pli_impi_feature { // of X_PLIANT
     // (as on x86-64), or 113 (as on aarch64).
     PLI_IMPI_HAS_WINDOWS_64 = 32,
     PLI_IMPI_HAS_WINDOWS_113 = 64,
-    PLI_IMPI_HAS_MADE = 128, // numbers of communicators are made by one process, never counted up
+    PLI_IMPI_HAS_MADE = 128,   // numbers of communicators are made by one process, never counted up
+    PLI_IMPI_HAS_FILES = 256,  // files, where there are windows
+    PLI_IMPI_HAS_CLOCK = 512,  // its first host answers questions for its clock
+    PLI_IMPI_HAS_LINKS = 1024, // several connections between two hosts; the caller says which it is
 };
 
 #define PLI_IMPI_HAS_WINDOWS (PLI_IMPI_HAS_WINDOWS_64 | PLI_IMPI_HAS_WINDOWS_113) // one of them

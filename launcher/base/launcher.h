@@ -25,6 +25,7 @@ struct pli_image_transfer_state;
 struct pli_impi_agent_state;
 struct pli_impi_agents_state;
 struct pli_io_forward_state;
+struct pli_gdb_hosts_state;
 struct pli_gdb_ranks_state;
 struct pli_launch_state;
 struct pli_leave_state;
@@ -92,6 +93,7 @@ struct pli_launcher {
     struct pli_world_server_state *world_server;
     struct pli_launch_state *launch;
     struct pli_gdb_ranks_state *gdb_ranks;
+    struct pli_gdb_hosts_state *gdb_hosts;
     struct pli_leave_state *leave;
     struct pli_listener_state *listener;
     struct pli_on_failure_state *on_failure;

@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { BATCH = 64 };
+enum { BATCH = 64, LOOK_MS = 100 };
 
 bool pli_loop_init(void)
 {
@@ -24,6 +24,12 @@ bool pli_loop_init(void)
         pli_say("cannot wait for events: %s", strerror(errno));
     }
     return self->set != NULL;
+}
+
+bool pli_loop_begin_anew(void)
+{
+    pli_launcher.loop->timers = NULL;
+    return pli_loop_init();
 }
 
 uint32_t pli_loop_events(const struct pli_watch *w)
@@ -139,4 +145,20 @@ void pli_loop_once(bool may_wait)
         }
     }
     fire_timers();
+}
+
+static void wake(struct pli_timer *t)
+{
+    (void)t;
+}
+
+void pli_loop_until(bool (*is_done)(void), uint64_t ms)
+{
+    struct pli_timer t = { .fire = wake };
+    uint64_t until = pli_clock_ns() + ms * PLI_MS;
+    while (!is_done() && pli_clock_ns() < until) {
+        pli_loop_timer(&t, (uint64_t)LOOK_MS * PLI_MS);
+        pli_loop_once(true);
+    }
+    pli_loop_forget(&t);
 }

@@ -25,6 +25,9 @@ enum { PLI_MS = 1000000 };
 // False with a message: no epoll.
 bool pli_loop_init(void);
 
+// In a process that was forked and has closed the descriptors of its parent: a loop of its own.
+bool pli_loop_begin_anew(void);
+
 // Which EPOLL events are waited for.
 uint32_t pli_loop_events(const struct pli_watch *w);
 
@@ -48,6 +51,9 @@ bool pli_loop_writable(int fd);
 
 // Handle what is ready; wait for it when there is nothing else to do.
 void pli_loop_once(bool may_wait);
+
+// So many milliseconds at most, until it is done.
+void pli_loop_until(bool (*is_done)(void), uint64_t ms);
 
 // What is waited for: pli_launcher.loop.
 struct pli_loop_state {

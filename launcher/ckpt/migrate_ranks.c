@@ -324,13 +324,12 @@ static void tell_ended(void)
     pli_pack_fini(&p);
 }
 
-// Which process sets were made since the memory was written, too.
+// Which process sets there are, as some were made and freed since the memory was written, too.
 static void tell_sets(struct pli_pack *p)
 {
     p->len = 0;
-    if (pli_host_table_pack_made(state()->job, 0, UINT32_MAX, p)) {
-        pli_head_send(state()->host, PLI_DLINK_SETS, 0, 0, p->data, p->len);
-    }
+    pli_host_table_pack_made(state()->job, p);
+    pli_head_send(state()->host, PLI_DLINK_SETS, 1, 0, p->data, p->len);
 }
 
 // From here on they are there and nowhere else.

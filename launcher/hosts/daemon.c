@@ -79,12 +79,13 @@ void pli_daemon_report_changes(void)
     p.len = 0;
     bool is_stopping = pli_launcher.ckpt_hooks->is_stopping();
     bool is_moving = pli_rank_rows_are_moving(job);
-    uint32_t n = pli_pset_count(&job->node);
-    if (!is_moving || is_stopping) { // else ranks are on their way to a daemon that would not hear
-        if (n > daemon->n_set && pli_host_table_pack_made(job, daemon->n_set, job->here, &p)) {
+    uint32_t n_change = pli_pset_n_change(&job->node);
+    if ((!is_moving || is_stopping) && n_change != daemon->n_set_change) {
+        // else ranks are on their way to a daemon that would not hear
+        if (pli_host_table_pack_news(job, &p)) {
             pli_daemon_send(PLI_DLINK_MADE, 0, 0, p.data, p.len);
         }
-        daemon->n_set = n;
+        daemon->n_set_change = n_change;
     }
     p.len = 0;
     // What is told while ranks are on their way to another daemon, that one would tell again.

@@ -188,7 +188,12 @@ static void handshake_fire(struct pli_watch *w, uint32_t events)
     k->len = 0;
     if (k->is_greeted) {
         let_in(k);
-    } else if (!pli_daemon_handshake_reply(&k->h, &self->known) || !is_ours(k) || !is_first(k) ||
+    } else if (!pli_daemon_handshake_reply(&k->h, &self->known)) {
+        const char no = PLI_DAEMON_AUTH_NO;
+        ssize_t sent = send(w->fd, &no, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        (void)sent; // it has hung up itself
+        drop(k);
+    } else if (!is_ours(k) || !is_first(k) ||
                send(w->fd, &k->h.reply, sizeof k->h.reply, MSG_DONTWAIT | MSG_NOSIGNAL) !=
                    (ssize_t)sizeof k->h.reply) {
         drop(k);
@@ -318,6 +323,17 @@ void pli_daemon_auth_close(void)
     for (struct pli_daemon_auth_caller *k = self->callers; k != NULL; k = k->next) {
         drop(k);
     }
+}
+
+bool pli_daemon_auth_inherit(pli_daemon_auth_came_fn came)
+{
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
+    self->on_came = came;
+    self->callers = NULL; // their connections were not kept
+    self->n_silent = 0;
+    self->timer = (struct pli_timer){ .fire = tick };
+    self->listener.key = 0;
+    return pli_loop_watch(&self->listener, EPOLLIN);
 }
 
 void pli_daemon_auth_init(void)

@@ -20,6 +20,9 @@ typedef void (*pli_daemon_auth_came_fn)(int fd, uint32_t host,
 bool pli_daemon_auth_open(const unsigned char *secret, pli_daemon_auth_came_fn came,
                           struct pli_daemon_addr *out);
 void pli_daemon_auth_close(void);
+// The listener of the process that this one was forked from, which is gone, in a new loop. False
+// with a message.
+bool pli_daemon_auth_inherit(pli_daemon_auth_came_fn came);
 
 // Call a listener at all of its addresses that lead to its host; the first that proves to be of the
 // job counts. The connection; -1: a sentence in `why` tells what happened at each. Waits for some
@@ -33,6 +36,10 @@ int pli_daemon_auth_call(const struct pli_daemon_addr *place, const unsigned cha
 #define PLI_DAEMON_AUTH_SILENT "it connects, but there is no answer"
 #define PLI_DAEMON_AUTH_HUNG_UP "it connects, but hangs up"
 #define PLI_DAEMON_AUTH_NOT_OURS "the listener there is not of this job"
+
+// All that a caller hears whose hello was made with another secret. One that was not heard for want
+// of room hears nothing, and calls again.
+#define PLI_DAEMON_AUTH_NO '!'
 
 struct pli_daemon_auth_caller;
 

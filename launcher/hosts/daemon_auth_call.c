@@ -94,7 +94,8 @@ static bool is_answered(struct call *c, struct attempt *a, struct pli_daemon_han
         return false;
     }
     if (n <= 0) {
-        stop(a, PLI_DAEMON_AUTH_HUNG_UP, true);
+        bool is_refused = a->len == 1 && *(const char *)&a->h.reply == PLI_DAEMON_AUTH_NO;
+        stop(a, is_refused ? PLI_DAEMON_AUTH_NOT_OURS : PLI_DAEMON_AUTH_HUNG_UP, !is_refused);
         return false;
     }
     a->len += (size_t)n;

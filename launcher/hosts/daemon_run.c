@@ -2,6 +2,7 @@
 // Runs a daemon: it reads the job from standard input, calls mpiexec, runs the tasks, and ends when
 // mpiexec says so or is gone.
 #include "launcher/hosts/trace_collect.h"
+#include "launcher/hosts/daemon_watchdog.h"
 #include "launcher/observe/trace_memory.h"
 #include "launcher/hosts/daemon_run.h"
 
@@ -16,11 +17,14 @@
 #include "base/conf.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
+#include "boot/pset.h"
 #include "launcher/ranks/impi_agent.h"
 #include "launcher/hosts/image_transfer.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/job/environment.h"
 #include "launcher/hosts/daemon_auth.h"
+#include "launcher/hosts/gdb_hosts.h"
+#include "launcher/ranks/gdb_ranks.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/watchdog.h"
@@ -135,7 +139,8 @@ static void begin_tasks(const struct pli_dframe *f)
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     daemon->has_begun = true;
     if (daemon->is_running || !pli_host_table_fill_node(job, &u) || !pli_launch_check(job) ||
-        !pli_watchdog_start(job, daemon->program) ||
+        !pli_gdb_hosts_serve(job) ||
+        !pli_watchdog_start(job, daemon->program, pli_daemon_watchdog_after()) ||
         (job->from != NULL && !pli_launcher.ckpt_hooks->run_restart(job, daemon->signals))) {
         leave_early(1);
         pli_supervisor_kill();
@@ -144,6 +149,7 @@ static void begin_tasks(const struct pli_dframe *f)
     daemon->last_state = pli_say_need(
         calloc(job->node.header->n_row + job->node.header->n_more, sizeof *daemon->last_state));
     daemon->is_running = true;
+    pli_pset_retell(&job->node);
     pli_listener_begin();
     pli_loop_timer(&daemon->look_timer, (uint64_t)LOOK_MS * PLI_MS);
 }
@@ -213,6 +219,13 @@ static void show(const struct pli_dframe *f)
     pli_pack_fini(&p);
 }
 
+static void hear_rest(struct pli_job *job, const struct pli_dframe *f)
+{
+    if (!pli_trace_collect_asked(f) && !pli_daemon_watchdog_told(f) && !pli_gdb_hosts_typed(f)) {
+        pli_launcher.ckpt_hooks->hear_clone(job, f);
+    }
+}
+
 static void hear_mine(const struct pli_dframe *f)
 {
     struct pli_job *job = pli_launcher.job;
@@ -243,7 +256,7 @@ static void hear_mine(const struct pli_dframe *f)
         break;
     case PLI_DLINK_SETS:
         if (daemon->is_running) {
-            pli_host_table_add_made(job, &u);
+            pli_host_table_add_made(job, &u, f->flag != 0);
         }
         break;
     case PLI_DLINK_ENDED:
@@ -290,7 +303,7 @@ static void hear_mine(const struct pli_dframe *f)
         daemon->is_bad_end = f->flag != 0;
         break;
     default:
-        pli_trace_collect_asked(f) ? (void)0 : pli_launcher.ckpt_hooks->hear_clone(job, f);
+        hear_rest(job, f);
         break;
     }
 }
@@ -318,7 +331,7 @@ static void lost_up(struct pli_dlink *l, const char *why)
 {
     struct pli_daemon *daemon = pli_launcher.daemon;
     (void)l;
-    daemon->is_leaving = daemon->is_bad_end = true;
+    daemon->is_leaving = daemon->is_bad_end = daemon->is_up_lost = true;
     if (daemon->client != NULL) {
         daemon->client->lost(why);
     }
@@ -428,6 +441,7 @@ void pli_daemon_run_prepare(struct pli_job *job)
             pli_program_find(&job->apps[a], &job->opt);
         }
     }
+    pli_gdb_ranks_plan_host(job);
     pli_binding_plan(job);
     for (uint32_t i = 0; job->opt.is_report && i < job->n_task; i++) {
         const struct pli_proc_task *t = &job->tasks[i];
@@ -489,7 +503,9 @@ static void leave(void)
     struct pli_daemon *daemon = pli_launcher.daemon;
     pli_launcher.role->clean_up(job, daemon->is_running && daemon->is_bad_end);
     pli_image_transfer_close();
-    pli_watchdog_stop();
+    if (!daemon->is_up_lost || pli_daemon_watchdog_after() == NULL) { // else it has work to do
+        pli_watchdog_stop();
+    }
     pli_impi_agent_end();
     // The daemons below leave too; their frames until they are gone do not matter.
     for (uint32_t i = 0; i < daemon->n_below; i++) {

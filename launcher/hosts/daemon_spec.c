@@ -88,6 +88,7 @@ static void write_options(struct pli_pack *p, const struct pli_options *o)
     pli_pack_text(p, o->ckpt_mark);
     pli_pack_text(p, o->restart);
     pli_pack_u64(p, o->restart_sum);
+    pli_pack_text(p, o->gdb);
 }
 
 void pli_daemon_spec_make(struct pli_daemon_spec *spec, const struct pli_job *job)
@@ -206,6 +207,7 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
     o->ckpt_mark = pli_unpack_text(u);
     o->restart = pli_unpack_text(u);
     o->restart_sum = pli_unpack_u64(u);
+    o->gdb = pli_unpack_text(u);
     o->grace = -1;
 }
 

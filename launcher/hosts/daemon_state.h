@@ -24,13 +24,15 @@ struct pli_daemon {
     struct pli_dlink up;     // to mpiexec, or to the daemon that started this one
     struct pli_dlink *below; // to the daemons started from here
     uint32_t n_below;
-    uint32_t *last_state; // of each row, as told
+    struct pli_daemon_addr rescue; // where the watchdog calls when mpiexec was killed; or nowhere
+    uint32_t *last_state;          // of each row, as told
     struct pli_timer look_timer;
     bool has_begun, is_running, is_leaving, is_bad_end, has_told_rest;
+    bool is_up_lost;                        // mpiexec is gone, and has not ended the job
     bool is_stuck;                          // as told
     uint32_t round;                         // mpiexec's question that is to be answered, 0: none
     unsigned n_look;                        // at the ranks
-    uint32_t n_set;                         // process sets looked at
+    uint32_t n_set_change;                  // process sets looked at, see pset.h
     const struct pli_daemon_client *client; // NULL: it was not started so
 };
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-    PLI_DLINK_VERSION = 10,
+    PLI_DLINK_VERSION = 11,
     PLI_DLINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_DLINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_DLINK_ALL = -1                // host: all below
@@ -28,7 +28,7 @@ enum pli_dlink_kind {
     PLI_DLINK_STUCK,     // whether all ranks of the host wait; `a`: the round it answers, 0: news
     PLI_DLINK_STATUS,    // answer: the rows of all ranks of the host; `flag` as in the question
     PLI_DLINK_LOST,      // host `a`, below the sender, is lost: why
-    PLI_DLINK_MADE,      // process sets that ranks of the host have made
+    PLI_DLINK_MADE,      // process sets that ranks of the host have made, or freed
     PLI_DLINK_AGENT,     // a message of the agent, `flag`; with PLI_NATIVE_AGENT_UP `a` is the
                          // first rank
     PLI_DLINK_ASK,       // a rank's request number `a` of kind `flag`; 0: the rank waits no more
@@ -43,7 +43,7 @@ enum pli_dlink_kind {
     PLI_DLINK_CLONE_SENT,  // clone `a` was sent to its host: what is needed to restore it; flag 1:
                            // why it was not sent
     PLI_DLINK_TRACE, // what a thread of the host recorded; flag 1: the last, without any; flag 2: a
-                     // sentence
+                     // sentence; flag 3: of the other clients of an IMPI job
     PLI_DLINK_CLOCK, // answer to PLI_DLINK_GET_CLOCK: the question, and this host's clock
     PLI_DLINK_STARTED, // the tasks of the command line are started: number and process of each
     // From mpiexec down. `host`: for which.
@@ -54,7 +54,8 @@ enum pli_dlink_kind {
     PLI_DLINK_ROUND,         // round `a`: do all ranks of the host wait, now that they have looked?
     PLI_DLINK_GET_STATUS,    // answer with PLI_DLINK_STATUS; `flag`: enum pli_look, of process `a`
     PLI_DLINK_QUIT,          // leave; flag 1: look for processes that a bad end has left
-    PLI_DLINK_SETS,          // process sets that ranks of other hosts have made
+    PLI_DLINK_SETS,          // process sets that ranks of other hosts have made, or have all
+                             // freed; flag 1: all that there are
     PLI_DLINK_ENDED,         // these tasks are over, on any host: first rank and number of each
     PLI_DLINK_TO_AGENT,      // a message for the agent, `flag`
     PLI_DLINK_ANSWER,        // to request `a`
@@ -77,7 +78,12 @@ enum pli_dlink_kind {
     PLI_DLINK_GET_TRACE, // the job is over: send what was recorded
     // A job that wants to join an elastic world, on a link of its own: see join_call.h.
     PLI_DLINK_JOIN, // to mpiexec: version, name of the host, `a` ranks
-    PLI_DLINK_SPEC  // from mpiexec: be host `a`, as this specification says
+    PLI_DLINK_SPEC, // from mpiexec: be host `a`, as this specification says
+    // From mpiexec down once more.
+    PLI_DLINK_RESCUE, // where to call when mpiexec was killed: see head_watchdog.h
+    // Both ways: the terminal of task `a`, which runs under gdb, see gdb_hosts.h. flag 0: bytes
+    // that are shown or typed, none: it is over; flag 1: that so many were shown; flag 2: its size.
+    PLI_DLINK_TERMINAL
 };
 
 enum pli_coming { PLI_COMING_SPAWNED, PLI_COMING_RANKS, PLI_COMING_CLONES };

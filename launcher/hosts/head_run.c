@@ -4,11 +4,13 @@
 
 #include "tools/lib/job_status.h"
 #include "launcher/hosts/head.h"
+#include "launcher/hosts/gdb_hosts.h"
 #include "launcher/hosts/head_state.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/hosts/impi_agents.h"
 #include "launcher/hosts/host_join.h"
 #include "launcher/hosts/join_call.h"
+#include "launcher/observe/record_dir.h"
 #include "launcher/ranks/rank_request.h"
 #include "base/clock.h"
 #include "base/conf.h"
@@ -24,6 +26,7 @@
 #include "launcher/ranks/agreement.h"
 #include "launcher/hosts/ssh.h"
 #include "launcher/hosts/trace_collect.h"
+#include "launcher/hosts/head_watchdog.h"
 #include "launcher/observe/recording.h"
 #include "launcher/ranks/resize_notify.h"
 #include "launcher/ranks/resize.h"
@@ -219,7 +222,8 @@ static void start(void)
     if (head->n_up < job->n_host || !pli_impi_agents_are_up(job) || pli_supervisor_is_ending()) {
         return;
     }
-    if (!pli_host_table_pack_all(job, head->host_info, &p)) {
+    if (!pli_host_table_pack_all(job, head->host_info, &p) || !pli_head_watchdog_start(job) ||
+        !pli_gdb_hosts_open(job)) {
         pli_supervisor_fail(1, false);
         return;
     }
@@ -232,6 +236,7 @@ static void start(void)
     head->is_started = true;
     pli_output_progress("%s", "");
     job->n_started = job->n_begun = job->n_task;
+    pli_head_watchdog_tell((uint32_t)PLI_DLINK_ALL);
     pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_START, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
     if (job->opt.is_verbose) {
@@ -243,6 +248,7 @@ static void start(void)
             end_tasks(h);
         }
     }
+    pli_gdb_hosts_begin();
     pli_trace_collect_begin();
     pli_stdin_begin();
     pli_launcher.ckpt_hooks->begin();
@@ -322,9 +328,24 @@ static void hear_stuck(struct pli_head_host *side, const struct pli_dframe *f, s
     }
 }
 
+// Process sets are kept here for hosts that join.
+static void hear_made(struct pli_job *job, struct pli_unpack *from)
+{
+    struct pli_pack p = { 0 };
+    if (pli_host_table_count_made(job, from, &p)) {
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SETS, 0, 0, p.data, p.len);
+    }
+    pli_pack_fini(&p);
+}
+
 static void hear_agent(uint32_t host, const struct pli_dframe *f)
 {
     if (pli_impi_agents_hear(pli_launcher.job, host, f->flag, f->data, f->len)) {
+        const char *why = pli_record_dir_world(pli_launcher.job);
+        if (why != NULL) {
+            pli_supervisor_lose(why);
+            return;
+        }
         start();
         pli_launcher.job->base = f->a;
     }
@@ -345,7 +366,7 @@ static void hear_rest(struct pli_job *job, uint32_t host, const struct pli_dfram
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     if (f->kind == PLI_DLINK_STARTED) {
         hear_started(job, host, &u);
-    } else if (!pli_trace_collect_told(job, host, f)) {
+    } else if (!pli_trace_collect_told(job, host, f) && !pli_gdb_hosts_shown(host, f)) {
         pli_spawn_head_hear_clone(job, host, f);
     }
 }
@@ -402,8 +423,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         pli_resize_notify_check(job);
         break;
     case PLI_DLINK_MADE:
-        pli_host_table_add_made(job, &u); // for hosts that join
-        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SETS, 0, 0, f->data, f->len);
+        hear_made(job, &u);
         break;
     case PLI_DLINK_AGENT:
         hear_agent(host, f);
@@ -485,9 +505,10 @@ static void cannot_reach(uint32_t host, const char *why)
     pli_supervisor_fail(1, false);
 }
 
-bool pli_head_run_begin(struct pli_job *job)
+bool pli_head_run_begin(struct pli_job *job, char **argv)
 {
     struct pli_head *head = pli_launcher.head;
+    head->program = argv;
     head->hear = hear;
     head->lost = link_lost;
     head->ended_timer.fire = tell_ended;
@@ -615,6 +636,7 @@ void pli_head_run_finish(const struct pli_job *job, bool is_bad)
 {
     struct pli_head *head = pli_launcher.head;
     head->is_leaving = true;
+    pli_gdb_hosts_close();
     pli_process_table_free();
     pli_trace_collect_all(job);
     pli_recording_finish(job);

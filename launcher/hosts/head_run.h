@@ -11,8 +11,9 @@
 
 struct pli_job;
 
-// Start the daemons; when all have called, the tasks are started. False with a message.
-bool pli_head_run_begin(struct pli_job *job);
+// Start the daemons; when all have called, the tasks are started. argv: of this process. False with
+// a message.
+bool pli_head_run_begin(struct pli_job *job, char **argv);
 
 // Whether every rank that is left on any host sleeps inside MPI, as far as is known, with a mark
 // that changes when one wakes. Asks the hosts anew when they all seem to.

@@ -24,6 +24,7 @@ struct pli_head_host {
 
 // pli_launcher.head, in the role of that name.
 struct pli_head {
+    char **program;                   // argv, for the watchdog
     struct pli_daemon_spec spec;      // what daemons are told
     struct pli_daemon_addr place;     // where they call
     struct pli_head_host *hosts;      // by host

@@ -18,6 +18,7 @@
 #include "launcher/hosts/join_call.h"
 #include "launcher/hosts/join_replay.h"
 #include "launcher/hosts/ssh.h"
+#include "launcher/hosts/head_watchdog.h"
 #include "launcher/base/refuse.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/hosts/host_table.h"
@@ -129,6 +130,7 @@ static void introduce(uint32_t host, const struct pli_host_table *host_info)
         pli_host_table_pack_place(&host_info[h], &places);
     }
     pli_pack_u32(&places, 0); // process sets come with the rest
+    pli_head_watchdog_tell(host);
     pli_head_send(host, PLI_DLINK_START, 0, 0, places.data, places.len);
     pli_join_replay_pack(pli_launcher.job, &past);
     pli_head_send(host, PLI_DLINK_REPLAY, 0, 0, past.data, past.len);
@@ -154,6 +156,7 @@ static void commit(void)
     for (uint32_t i = 0; i < self->n; i++) {
         pli_head_admit();
     }
+    (void)pli_head_watchdog_start(job); // where it cannot be, it has said so, and the job goes on
     for (uint32_t i = 0; i < self->n; i++) {
         introduce(first + i, pli_head_host_info());
         if (job->opt.is_verbose) {

@@ -54,6 +54,18 @@ static void unpack_place(struct pli_unpack *from, struct pli_node_host *h)
     }
 }
 
+// The members of a set, as numbers from `base` on.
+static void pack_members(struct pli_pack *to, const struct pli_pset *set, uint32_t base)
+{
+    uint32_t *list = pli_say_need(malloc(set->n * sizeof *list + 1));
+    pli_pset_list(set, list);
+    pli_pack_u32(to, set->n);
+    for (uint32_t i = 0; i < set->n; i++) {
+        pli_pack_u32(to, list[i] - base);
+    }
+    free(list);
+}
+
 static void pack_ranks(struct pli_pack *to, const uint32_t *ranks, uint32_t n)
 {
     pli_pack_u32(to, n);
@@ -62,16 +74,22 @@ static void pack_ranks(struct pli_pack *to, const uint32_t *ranks, uint32_t n)
     }
 }
 
-static uint32_t *unpack_ranks(const struct pli_job *job, struct pli_unpack *from, uint32_t *n_out)
+// Ascending numbers below `end`.
+static uint32_t *unpack_list(struct pli_unpack *from, uint32_t end, uint32_t *n_out)
 {
     uint32_t n = pli_unpack_count(from, 4);
     uint32_t *ranks = pli_say_need(calloc((size_t)n + 1, sizeof *ranks));
     for (uint32_t i = 0; i < n; i++) {
         ranks[i] = pli_unpack_u32(from);
-        from->is_bad |= ranks[i] >= job->n_rank || (i > 0 && ranks[i] <= ranks[i - 1]);
+        from->is_bad |= ranks[i] >= end || (i > 0 && ranks[i] <= ranks[i - 1]);
     }
     *n_out = n;
     return ranks;
+}
+
+static uint32_t *unpack_ranks(const struct pli_job *job, struct pli_unpack *from, uint32_t *n_out)
+{
+    return unpack_list(from, job->n_rank, n_out);
 }
 
 void pli_host_table_pack(const struct pli_job *job, struct pli_pack *to)
@@ -209,27 +227,44 @@ void pli_host_table_place(struct pli_job *job, uint32_t host, struct pli_unpack 
     h->n_beside = pli_node_beside(&job->node);
 }
 
+// All sets but those that programs made, which hosts tell each other.
+static void pack_launched(struct pli_node *node, struct pli_pack *to)
+{
+    struct pli_pset set;
+    struct pli_pack sets = { 0 };
+    uint32_t n = 0;
+    pli_pset_lock(node);
+    for (uint32_t at = 0; pli_pset_next(node, &at, &set);) {
+        if (set.origin != PLI_PSET_MADE) {
+            pli_pack_text(&sets, set.name);
+            pli_pack_u32(&sets, set.origin);
+            pack_members(&sets, &set, 0);
+            n++;
+        }
+    }
+    pli_pset_unlock(node);
+    pli_pack_u32(to, n);
+    pli_pack_bytes(to, sets.data, sets.len);
+    pli_pack_fini(&sets);
+}
+
 bool pli_host_table_pack_all(struct pli_job *job, const struct pli_host_table *host_info,
                              struct pli_pack *to)
 {
     uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
-    // The memory of a job that is restored has its sets.
-    bool is_good = pli_launcher.ckpt_hooks->is_image(job) ||
-                   (add_host_sets(job, host_info, ranks) && add_domain_sets(job, host_info) &&
-                    pli_psets_add_common(job, ranks));
+    // The memory of a job that is restored has its sets; hosts tell again what their ranks made.
+    bool is_image = pli_launcher.ckpt_hooks->is_image(job);
+    if (is_image) {
+        pli_pset_disown(&job->node);
+    }
+    bool is_good =
+        is_image || (add_host_sets(job, host_info, ranks) && add_domain_sets(job, host_info) &&
+                     pli_psets_add_common(job, ranks));
     for (uint32_t h = 0; h < job->n_host; h++) {
         pli_host_table_pack_place(&host_info[h], to);
     }
-    uint32_t n_set = pli_pset_count(&job->node);
-    pli_pack_u32(to, n_set);
-    struct pli_pset set;
-    for (uint32_t i = 0; i < n_set && pli_pset_get(&job->node, i, &set); i++) {
-        pli_pset_list(&set, ranks);
-        pli_pack_text(to, set.name);
-        pli_pack_u32(to, set.origin);
-        pack_ranks(to, ranks, set.n);
-    }
     free(ranks);
+    pack_launched(&job->node, to);
     return is_good;
 }
 
@@ -240,7 +275,7 @@ static bool fill_sets(struct pli_job *job, struct pli_unpack *from)
     for (uint32_t i = 0; is_good && i < n_set; i++) {
         char *name = pli_unpack_text(from);
         uint32_t origin = pli_unpack_u32(from), n;
-        uint32_t *ranks = unpack_ranks(job, from, &n);
+        uint32_t *ranks = unpack_list(from, UINT32_MAX, &n);
         is_good = !from->is_bad && name != NULL &&
                   pli_psets_add(job, name, ranks, n, (enum pli_pset_origin)origin);
         free(name);
@@ -338,45 +373,107 @@ bool pli_host_table_fill_node(struct pli_job *job, struct pli_unpack *from)
     return is_good;
 }
 
-bool pli_host_table_pack_made(const struct pli_job *job, uint32_t from, uint32_t host,
-                              struct pli_pack *to)
+static void pack_set(const struct pli_job *job, const struct pli_pset *set, bool is_made,
+                     struct pli_pack *to)
 {
-    uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
+    pli_pack_text(to, set->name);
+    pli_pack_u32(to, is_made);
+    pli_pack_u32(to, set->version);
+    pli_pack_u32(to, set->maker);
+    pack_members(to, set, job->base);
+}
+
+// A set that was made or freed elsewhere, with the members in indices of this job.
+struct told_set {
+    char *name;
+    bool is_made;
+    uint32_t version, maker, n, *list;
+};
+
+// false: there is none, or it makes no sense.
+static bool unpack_set(const struct pli_job *job, struct pli_unpack *from, struct told_set *out)
+{
+    if (from->at >= from->end || from->is_bad) {
+        return false;
+    }
+    *out = (struct told_set){ .name = pli_unpack_text(from) };
+    out->is_made = pli_unpack_u32(from) != 0;
+    out->version = pli_unpack_u32(from);
+    out->maker = pli_unpack_u32(from);
+    out->list = unpack_list(from, UINT32_MAX - job->base, &out->n);
+    for (uint32_t k = 0; k < out->n; k++) {
+        out->list[k] += job->base;
+    }
+    from->is_bad |= out->name == NULL;
+    if (from->is_bad) {
+        free(out->name);
+        free(out->list);
+    }
+    return !from->is_bad;
+}
+
+static void told_set_fini(struct told_set *s)
+{
+    free(s->name);
+    free(s->list);
+}
+
+void pli_host_table_pack_made(struct pli_job *job, struct pli_pack *to)
+{
     struct pli_pset set;
-    bool is_any = false;
-    for (uint32_t i = from; pli_pset_get(&job->node, i, &set); i++) {
-        const struct pli_node_proc *maker = pli_node_find(&job->node, set.maker);
-        if (set.origin == PLI_PSET_MADE && maker != NULL &&
-            (host == UINT32_MAX || maker->host == host) && set.n <= job->n_rank) {
-            pli_pset_list(&set, ranks);
-            for (uint32_t k = 0; k < set.n; k++) {
-                ranks[k] -= job->base;
-            }
-            pli_pack_text(to, set.name);
-            pli_pack_u32(to, set.version);
-            pli_pack_u32(to, set.maker);
-            pack_ranks(to, ranks, set.n);
-            is_any = true;
+    pli_pset_lock(&job->node);
+    for (uint32_t at = 0; pli_pset_next(&job->node, &at, &set);) {
+        if (set.origin == PLI_PSET_MADE) {
+            pack_set(job, &set, true, to);
         }
     }
-    free(ranks);
+    pli_pset_unlock(&job->node);
+}
+
+bool pli_host_table_pack_news(struct pli_job *job, struct pli_pack *to)
+{
+    struct pli_pset set;
+    bool is_made, is_any = false;
+    pli_pset_lock(&job->node);
+    for (uint32_t at = 0; pli_pset_next_news(&job->node, &at, &set, &is_made);) {
+        pack_set(job, &set, is_made, to);
+        is_any = true;
+    }
+    pli_pset_unlock(&job->node);
     return is_any;
 }
 
-void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from)
+void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from, bool is_all)
 {
-    while (from->at < from->end && !from->is_bad) {
-        char *name = pli_unpack_text(from);
-        uint32_t version = pli_unpack_u32(from), maker = pli_unpack_u32(from), n;
-        uint32_t *ranks = unpack_ranks(job, from, &n);
-        for (uint32_t k = 0; k < n; k++) {
-            ranks[k] += job->base;
-        }
-        if (!from->is_bad && name != NULL &&
-            pli_pset_add(&job->node, name, ranks, n, version, PLI_PSET_MADE, maker) != PLI_OK) {
+    struct told_set s;
+    if (is_all) {
+        pli_pset_forget_all(&job->node);
+    }
+    while (unpack_set(job, from, &s)) {
+        if (!s.is_made) {
+            pli_pset_forget(&job->node, s.name, s.list, s.n);
+        } else if (pli_pset_hear(&job->node, s.name, s.list, s.n, s.version, s.maker) != PLI_OK) {
             pli_fail_take(NULL); // a rank here made another of this name: both were told at once
         }
-        free(name);
-        free(ranks);
+        told_set_fini(&s);
     }
+}
+
+bool pli_host_table_count_made(struct pli_job *job, struct pli_unpack *from, struct pli_pack *to)
+{
+    struct told_set s;
+    struct pli_pset set;
+    const unsigned char *at = from->at;
+    for (; unpack_set(job, from, &s); at = from->at) {
+        enum pli_err err = s.is_made ? pli_pset_add(&job->node, s.name, s.list, s.n, s.version,
+                                                    PLI_PSET_MADE, s.maker)
+                                     : pli_pset_release(&job->node, s.name, s.list, s.n);
+        if (err != PLI_OK) {
+            pli_fail_take(NULL); // hosts have made different sets of this name at once
+        } else if (s.is_made || !pli_pset_find(&job->node, s.name, &set)) {
+            pli_pack_bytes(to, at, (size_t)(from->at - at));
+        }
+        told_set_fini(&s);
+    }
+    return to->len > 0;
 }

@@ -47,11 +47,15 @@ bool pli_host_table_make_node(struct pli_job *job, const unsigned char *secret, 
 bool pli_host_table_take_node(struct pli_job *job, const unsigned char *secret);
 bool pli_host_table_fill_node(struct pli_job *job, struct pli_unpack *from);
 
-// Sets from number `from` on that ranks of this host, or of any (UINT32_MAX), have made themselves;
+// In a daemon: sets that ranks of this host have made, or freed, since it was asked for last;
 // false: there are none.
-bool pli_host_table_pack_made(const struct pli_job *job, uint32_t from, uint32_t host,
-                              struct pli_pack *to);
-// Add sets that were made elsewhere. What contradicts a set of this host is left out.
-void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from);
+bool pli_host_table_pack_news(struct pli_job *job, struct pli_pack *to);
+// In mpiexec: count the hosts of each set, and pack what all hosts are to hear; false: nothing.
+bool pli_host_table_count_made(struct pli_job *job, struct pli_unpack *from, struct pli_pack *to);
+// All sets that ranks have made.
+void pli_host_table_pack_made(struct pli_job *job, struct pli_pack *to);
+// Take what a host is to hear. is_all: others than these there are none. What contradicts a set of
+// this host is left out.
+void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from, bool is_all);
 
 #endif

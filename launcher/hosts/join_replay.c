@@ -27,15 +27,17 @@ static void pack_set(const struct pli_pset *set, struct pli_pack *to)
 }
 
 // Those of the table, and the versions of the world that are kept.
-static void pack_sets(const struct pli_node *node, struct pli_pack *to)
+static void pack_sets(struct pli_node *node, struct pli_pack *to)
 {
     struct pli_pset set;
     uint32_t n = pli_pset_count(node), oldest, newest;
     pli_pset_worlds(node, &oldest, &newest);
     pli_pack_u32(to, n + (newest != 0 ? newest - oldest + 1 : 0));
-    for (uint32_t i = 0; i < n && pli_pset_get(node, i, &set); i++) {
+    pli_pset_lock(node);
+    for (uint32_t at = 0; pli_pset_next(node, &at, &set);) {
         pack_set(&set, to);
     }
+    pli_pset_unlock(node);
     for (uint32_t v = oldest; newest != 0 && v <= newest && pli_pset_get_world(node, v, &set);
          v++) {
         pack_set(&set, to);
@@ -47,8 +49,10 @@ static enum pli_err add_set(struct pli_job *job, const char *name, const struct 
 {
     uint32_t number = pli_pset_world_number(name);
     return number != 0 ? pli_pset_add_world(&job->node, number, list, as->n)
-                       : pli_pset_add(&job->node, name, list, as->n, as->version,
-                                      (enum pli_pset_origin)as->origin, as->maker);
+           : as->origin == PLI_PSET_MADE
+               ? pli_pset_hear(&job->node, name, list, as->n, as->version, as->maker)
+               : pli_pset_add(&job->node, name, list, as->n, as->version,
+                              (enum pli_pset_origin)as->origin, as->maker);
 }
 
 static void take_sets(struct pli_job *job, struct pli_unpack *from)

@@ -54,10 +54,10 @@ static bool read_all(void *arg, int report)
         const struct pli_node_row *r = &node->rows[i];
         bool is_here = i < h->n_row || node->procs[h->n_world + i - h->n_row].host == h->host_index;
         uint32_t pid = atomic_load(&r->pid);
-        bool is_wanted = self->index == UINT32_MAX || self->index == r->index - h->base;
+        bool is_wanted = self->index == UINT32_MAX || self->index == r->index;
         if (is_here && is_wanted && pid != 0 && atomic_load(&r->has_ended) == 0) {
             pid = h->is_nested != 0 ? (uint32_t)pli_pidns_find((pid_t)pid) : pid;
-            pack_one(&p, r->index - h->base, pid);
+            pack_one(&p, r->index, pid);
         }
     }
     bool is_good = write(self->memory, p.data, p.len) == (ssize_t)p.len;
@@ -114,9 +114,9 @@ void pli_stack_collect_clear(struct pli_node *node)
 void pli_stack_collect_take(struct pli_node *node, struct pli_unpack *u)
 {
     while (!u->is_bad && u->at < u->end) {
-        uint32_t index = pli_unpack_u32(u);
+        uint32_t index = pli_unpack_u32(u), at = index - node->header->base;
         char *text = pli_unpack_text(u);
-        uint32_t row = index < node->header->n_row ? index : pli_node_row_of(node, index);
+        uint32_t row = at < node->header->n_row ? at : pli_node_row_of(node, index);
         if (text != NULL && row != UINT32_MAX && pli_node_has_area(node, row)) {
             char *to = pli_node_area(node, row) + PLI_LOOK_TEXT_AT;
             size_t n = strnlen(text, PLI_LOOK_TEXT - 1);

@@ -5,6 +5,8 @@
 #include "launcher/hosts/trace_collect.h"
 
 #include "base/clock.h"
+#include "boot/gateway_wire.h"
+#include "boot/node.h"
 #include "launcher/base/launcher.h"
 #include "launcher/base/loop.h"
 #include "launcher/base/pack.h"
@@ -15,13 +17,22 @@
 #include "launcher/hosts/head_state.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
-#include "launcher/observe/host_clock.h"
+#include "base/host_clock.h"
 #include "launcher/observe/recording.h"
 #include "launcher/observe/trace_memory.h"
+#include "launcher/observe/trace_world.h"
 
 #include <string.h>
 
-enum { ROUNDS = 8, ROUND_MS = 20, AGAIN_MS = 5000, WAIT_MS = 60000, LAST = 1, SENTENCE = 2 };
+enum {
+    ROUNDS = 8,
+    ROUND_MS = 20,
+    AGAIN_MS = 5000,
+    WAIT_MS = 60000,
+    LAST = 1,
+    SENTENCE = 2,
+    WORLD = 3
+};
 
 static void ask(void)
 {
@@ -70,9 +81,63 @@ static void hear_clock(uint32_t host, struct pli_unpack *u)
                        (int64_t)(theirs - (asked + (now - asked) / 2)), now - asked);
 }
 
+void pli_trace_collect_world(const struct pli_job *job, struct pli_trace_world *out)
+{
+    const struct pli_gateway *g = pli_node_gateway(&job->node);
+    *out = (struct pli_trace_world){
+        .client = g->client,
+        .n_rank = job->node.header->n_joint,
+        .first = g->clients[g->client].first,
+        .n = g->clients[g->client].n,
+        .begin = g->world_begin,
+        .clock = g->clock,
+    };
+}
+
+static void send_world(void)
+{
+    struct pli_trace_world w;
+    pli_trace_collect_world(pli_launcher.job, &w);
+    struct pli_pack p = { 0 };
+    const uint32_t who[] = { w.client, w.n_rank, w.first, w.n, w.clock.n };
+    for (size_t i = 0; i < sizeof who / sizeof who[0]; i++) {
+        pli_pack_u32(&p, who[i]);
+    }
+    pli_pack_u64(&p, w.begin);
+    for (uint32_t i = 0; i < w.clock.n && i < PLI_HOST_CLOCK_N; i++) {
+        pli_pack_u64(&p, w.clock.points[i].theirs);
+        pli_pack_u64(&p, (uint64_t)w.clock.points[i].ahead);
+        pli_pack_u64(&p, w.clock.points[i].way);
+    }
+    pli_daemon_send(PLI_DLINK_TRACE, WORLD, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+static void hear_world(uint32_t host, struct pli_unpack *u)
+{
+    struct pli_trace_world w = { .client = pli_unpack_u32(u) };
+    w.n_rank = pli_unpack_u32(u);
+    w.first = pli_unpack_u32(u);
+    w.n = pli_unpack_u32(u);
+    w.clock.n = pli_unpack_u32(u);
+    w.begin = pli_unpack_u64(u);
+    for (uint32_t i = 0; i < w.clock.n && i < PLI_HOST_CLOCK_N; i++) {
+        w.clock.points[i].theirs = pli_unpack_u64(u);
+        w.clock.points[i].ahead = (int64_t)pli_unpack_u64(u);
+        w.clock.points[i].way = pli_unpack_u64(u);
+    }
+    if (!u->is_bad) {
+        pli_recording_world(&w, host);
+    }
+}
+
 static void send_all(void)
 {
     char why[300];
+    const struct pli_job *job = pli_launcher.job;
+    if (job->opt.impi_server != NULL && job->here == 0 && job->node.header != NULL) {
+        send_world();
+    }
     for (uint32_t i = 0; i < pli_trace_memory_count(); i++) {
         struct pli_pack p = { 0 };
         if (pli_trace_memory_pack(i, &p, why, sizeof why)) {
@@ -93,6 +158,9 @@ static void hear(const struct pli_job *job, uint32_t host, const struct pli_dfra
         pli_launcher.head->hosts[host].is_traced = true;
     } else if (f->flag == SENTENCE) {
         pli_say("host %s: %.*s", name, (int)f->len, (const char *)f->data);
+    } else if (f->flag == WORLD) {
+        struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+        hear_world(host, &u);
     } else {
         pli_recording_hear(host, name, f->data, f->len);
     }
@@ -160,4 +228,25 @@ void pli_trace_collect_all(const struct pli_job *job)
     if (is_missing(job)) {
         pli_say("a host did not send what its ranks recorded; profile and timeline lack a part");
     }
+}
+
+int pli_trace_collect_keep(const struct pli_job *job, int fds[3])
+{
+    int n = pli_recording_fds(fds);
+    if (n > 0) {
+        pli_recording_clock(job->n_host - 1); // what becomes known of any is seen there
+    }
+    return n;
+}
+
+void pli_trace_collect_killed(void)
+{
+    pli_recording_killed();
+}
+
+void pli_trace_collect_write(const struct pli_job *job)
+{
+    pli_trace_collect_all(job);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_QUIT, 0, 0, NULL, 0);
+    pli_recording_finish(job);
 }

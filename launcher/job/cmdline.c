@@ -600,6 +600,36 @@ static void read_impi(struct pli_job *job)
     }
 }
 
+// Ranks that share a process have no place in the world of an IMPI job.
+static void check_impi(const struct pli_job *job)
+{
+    const char *what = job->opt.has_endpoints ? "--endpoints" : NULL;
+    for (uint32_t a = 0; a < job->n_app; a++) {
+        what = job->apps[a].n_upc > 0            ? "a program of UPC threads"
+               : job->apps[a].ranks_per_proc > 1 ? "--ranks-per-proc"
+                                                 : what;
+    }
+    if (job->opt.impi_server != NULL && what != NULL) {
+        pli_say_bad("%s is not for a job that is part of an IMPI job", what);
+    }
+}
+
+// MPICH and Open MPI know this variable too; with them a time that is not above 0 is none.
+static void read_timeout(struct pli_options *o)
+{
+    const char *text = getenv("MPIEXEC_TIMEOUT");
+    if (o->timeout > 0 || text == NULL || text[0] == '\0') {
+        return;
+    }
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds <= 1e8)) {
+        pli_say_bad("MPIEXEC_TIMEOUT needs a number of seconds, not '%s'", text);
+    }
+    o->timeout = seconds > 0 ? seconds : 0;
+    o->is_timeout_env = seconds > 0;
+}
+
 void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
 {
     job->opt.grace = -1;
@@ -636,6 +666,8 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
         }
     }
     read_impi(job);
+    check_impi(job);
+    read_timeout(&job->opt);
     pli_launcher.ckpt_hooks->check_options(job);
     pli_psets_read(job);
     if (job->opt.stdin_rank >= (int64_t)job->n_rank) {

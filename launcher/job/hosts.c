@@ -261,7 +261,9 @@ void pli_hosts_take_file(struct pli_job *job, const char *option, const char *pa
         char where[512];
         snprintf(where, sizeof where, "%s, line %d", path, number);
         line[strcspn(line, "#\r\n")] = '\0';
-        take_line(job, where, line + strspn(line, " \t"));
+        // Some editors begin a text in UTF-8 with an invisible mark.
+        char *at = line + (number == 1 && strncmp(line, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+        take_line(job, where, at + strspn(at, " \t"));
     }
     if (ferror(f)) {
         pli_say_bad("%s: cannot read the list of hosts %s: %s", option, path, strerror(errno));

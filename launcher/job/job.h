@@ -90,9 +90,10 @@ enum pli_abi { PLI_ABI_AUTO, PLI_ABI_MPICH, PLI_ABI_OPENMPI, PLI_ABI_STANDARD, P
 
 struct pli_options {
     bool is_label, is_dry, is_verbose, is_report;
-    bool has_endpoints; // a part asks for some: all are told how many they have
-    double timeout;     // seconds; 0: none
-    double grace;       // seconds between asking to end and killing; below 0: by occasion
+    bool has_endpoints;  // a part asks for some: all are told how many they have
+    double timeout;      // seconds; 0: none
+    bool is_timeout_env; // MPIEXEC_TIMEOUT said it
+    double grace;        // seconds between asking to end and killing; below 0: by occasion
     const char *bind, *map;
     uint32_t elastic_min, elastic_max; // ranks the job may have; max 0: as many as it began with
     bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED

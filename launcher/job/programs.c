@@ -6,6 +6,7 @@
 #include "launcher/job/role.h"
 #include "boot/launcher_wire.h"
 #include "launcher/base/refuse.h"
+#include "launcher/base/say.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -113,6 +114,15 @@ static struct pli_programs *read_part(const struct pli_job *job, const char **at
     return c;
 }
 
+// Under gdb they would keep the rank that spawns them inside of its call until the user has typed
+// run in each.
+static void say_gdb(uint32_t n)
+{
+    pli_say("--gdb: %u spawned process%s without gdb; attach to one by gdb -p PID on its host, "
+            "mpictl status shows which there are",
+            n, n == 1 ? " runs" : "es run");
+}
+
 bool pli_programs_read(const struct pli_job *job, const char *body, size_t len,
                        struct pli_programs_list *out, struct pli_answer *a)
 {
@@ -136,6 +146,9 @@ bool pli_programs_read(const struct pli_job *job, const char *body, size_t len,
         n_all += out->programs[i] != NULL ? out->programs[i]->app.n_rank : 0;
     }
     out->n_all = n_all < UINT32_MAX ? (uint32_t)n_all : UINT32_MAX;
+    if (a->error == 0 && job->opt.gdb != NULL && !job->is_daemon) {
+        say_gdb(out->n_all);
+    }
     return a->error == 0;
 }
 

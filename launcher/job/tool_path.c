@@ -7,6 +7,7 @@
 #include "launcher/job/job.h"
 #include "trace/trace_wire.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,19 @@ static bool is_own_here(const char *word)
            (st.st_mode & S_IWOTH) == 0 && access(word, R_OK) == 0;
 }
 
+// The loader would only complain of another file, in each rank, and go on without the tool.
+static bool is_library(const char *path)
+{
+    Elf64_Ehdr head = { 0 };
+    FILE *f = fopen(path, "re");
+    bool is = f != NULL && fread(&head, sizeof head, 1, f) == 1 &&
+              memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_type == ET_DYN;
+    if (f != NULL) {
+        fclose(f);
+    }
+    return is;
+}
+
 // One tool: a path becomes absolute, because ranks may run in another directory.
 static char *full_path(const char *word)
 {
@@ -44,6 +58,9 @@ static char *full_path(const char *word)
         pli_say_bad("--tool: there is no library %s here; give its path, or a name without a slash "
                     "that the loader finds",
                     word);
+    }
+    if (!is_library(path)) {
+        pli_say_bad("--tool: %s is not a shared library that can be read", path);
     }
     if (strpbrk(path, ": ") != NULL) {
         pli_say_bad("--tool: the loader cannot take %s, as its path has a blank or a colon in it; "

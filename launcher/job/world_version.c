@@ -24,12 +24,13 @@ static bool is_there(const struct pli_node *node, uint32_t index, uint32_t host)
 }
 
 // Whether the host has its set; n_node: how many sets of hosts there are.
-static bool has_set(const struct pli_node *node, uint32_t host, uint32_t *n_node)
+static bool has_set(struct pli_node *node, uint32_t host, uint32_t *n_node)
 {
     struct pli_pset set;
     bool has = false;
     *n_node = 0;
-    for (uint32_t i = 0; pli_pset_get(node, i, &set); i++) {
+    pli_pset_lock(node);
+    for (uint32_t at = 0; pli_pset_next(node, &at, &set);) {
         *n_node += set.origin == PLI_PSET_HOST;
         for (uint32_t k = 0; set.origin == PLI_PSET_HOST && k < set.n_run && !has; k++) {
             for (uint32_t m = 0; m < set.runs[k].n && !has; m++) {
@@ -37,6 +38,7 @@ static bool has_set(const struct pli_node *node, uint32_t host, uint32_t *n_node
             }
         }
     }
+    pli_pset_unlock(node);
     return has;
 }
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,9 @@ static char *describe(const struct pli_job *job)
     char *text = NULL;
     size_t n = 0;
     FILE *f = pli_say_need(open_memstream(&text, &n));
+    if (job->opt.impi_server != NULL || job->opt.joins_world || job->opt.host_world > 0) {
+        fputs("(one job of an IMPI world) ", f);
+    }
     for (uint32_t a = 0; a < job->n_app; a++) {
         const struct pli_app *app = &job->apps[a];
         const char *slash = strrchr(app->argv[0], '/');
@@ -234,4 +238,35 @@ void pli_record_dir_describe(struct pli_job *job)
     }
     free(path);
     free(now);
+}
+
+const char *pli_record_dir_world(const struct pli_job *job)
+{
+    static char why[PATH_MAX + 160];
+    const char *dir = job->opt.record != NULL ? job->opt.record : job->opt.replay;
+    uint32_t now = job->node.header->n_joint, then = 0;
+    char path[PATH_MAX];
+    if (dir == NULL) {
+        return NULL;
+    }
+    if (snprintf(path, sizeof path, "%s/world", dir) >= (int)sizeof path) {
+        return "the name of the directory of the record is too long";
+    }
+    FILE *f = fopen(path, job->opt.record != NULL ? "wxe" : "re");
+    bool is_done = f != NULL && (job->opt.record != NULL ? fprintf(f, "%u\n", now) > 0
+                                                         : fscanf(f, "%u", &then) == 1);
+    is_done = f != NULL && fclose(f) == 0 && is_done;
+    if (!is_done) {
+        snprintf(why, sizeof why, "%s, the size of the recorded world, cannot be %s", path,
+                 job->opt.record != NULL ? "written" : "read");
+        return why;
+    }
+    if (job->opt.replay != NULL && then != now) {
+        snprintf(why, sizeof why,
+                 "--replay: the recorded world had %u ranks, and this one has %u; a replay needs "
+                 "the same jobs",
+                 then, now);
+        return why;
+    }
+    return NULL;
 }

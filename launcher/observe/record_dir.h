@@ -10,5 +10,8 @@ struct pli_job;
 void pli_record_dir_open(struct pli_job *job);
 // When the parts of the job are known: write down what is run, or compare it with what was.
 void pli_record_dir_describe(struct pli_job *job);
+// When the world is known that the job is a part of: the same for its size. Returns what is wrong,
+// or NULL.
+const char *pli_record_dir_world(const struct pli_job *job);
 
 #endif

@@ -9,15 +9,18 @@
 #include "launcher/base/say.h"
 #include "launcher/base/user_file.h"
 #include "launcher/job/job.h"
-#include "launcher/observe/host_clock.h"
+#include "base/host_clock.h"
 #include "launcher/observe/profile.h"
 #include "launcher/observe/timeline.h"
 #include "launcher/observe/trace_memory.h"
+#include "launcher/observe/trace_world.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static FILE *open_file(const char *option, const char *name)
 {
@@ -38,6 +41,8 @@ void pli_recording_begin(const struct pli_job *job)
 {
     struct pli_observe_state *self = pli_launcher.observe;
     self->is_on = job->opt.profile != NULL || job->opt.timeline != NULL;
+    const char *name = job->n_app > 0 ? job->apps[0].argv[0] : "", *slash = strrchr(name, '/');
+    self->model.program = pli_say_need(strdup(slash != NULL ? slash + 1 : name));
     if (job->opt.timeline != NULL) {
         self->timeline = open_file("--timeline", job->opt.timeline);
         pli_say_record(note);
@@ -47,18 +52,49 @@ void pli_recording_begin(const struct pli_job *job)
     }
 }
 
+int pli_recording_fds(int fds[3])
+{
+    const struct pli_observe_state *self = pli_launcher.observe;
+    int n = 0;
+    if (self->timeline != NULL) {
+        fds[n++] = fileno(self->timeline);
+    }
+    if (self->profile != NULL) {
+        fds[n++] = fileno(self->profile);
+    }
+    if (n > 0 && pli_launcher.trace_memory->started.header != NULL) {
+        fds[n++] = pli_launcher.trace_memory->started.fd;
+    }
+    return n;
+}
+
 bool pli_recording_is_on(void)
 {
     return pli_launcher.observe->is_on;
 }
 
+static void free_clocks(void)
+{
+    struct pli_observe_state *self = pli_launcher.observe;
+    if (self->n_clock > 0) {
+        munmap(self->clocks, self->n_clock * sizeof *self->clocks);
+        self->n_clock = 0;
+    }
+}
+
 struct pli_host_clock *pli_recording_clock(uint32_t host)
 {
     struct pli_observe_state *self = pli_launcher.observe;
-    while (self->n_clock <= host) {
-        self->clocks =
-            pli_say_need(reallocarray(self->clocks, self->n_clock + 1, sizeof *self->clocks));
-        self->clocks[self->n_clock++] = (struct pli_host_clock){ 0 };
+    if (self->n_clock <= host) {
+        struct pli_host_clock *more = mmap(NULL, (host + 1) * sizeof *more, PROT_READ | PROT_WRITE,
+                                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        pli_say_need(more != MAP_FAILED ? more : NULL);
+        for (uint32_t h = 0; h < self->n_clock; h++) {
+            more[h] = self->clocks[h];
+        }
+        free_clocks();
+        self->clocks = more;
+        self->n_clock = host + 1;
     }
     return &self->clocks[host];
 }
@@ -86,6 +122,23 @@ void pli_recording_read(uint32_t host, const char *name)
             pli_say("%s", why);
         }
         pli_pack_fini(&p);
+    }
+}
+
+// What is known is beside the clock of the host; times are in that of the head.
+void pli_recording_world(const struct pli_trace_world *w, uint32_t host)
+{
+    struct pli_trace_model *m = &pli_launcher.observe->model;
+    if (w->clock.n == 0 || w->clock.n > PLI_HOST_CLOCK_N || m->world != NULL) {
+        return;
+    }
+    m->world = pli_say_need(malloc(sizeof *m->world));
+    *m->world = *w;
+    for (uint32_t i = 0; i < w->clock.n; i++) {
+        struct pli_host_clock_point *p = &m->world->clock.points[i];
+        uint64_t here = pli_host_clock_convert(pli_recording_clock(host), p->theirs);
+        p->ahead -= (int64_t)(p->theirs - here);
+        p->theirs = here;
     }
 }
 
@@ -140,8 +193,6 @@ void pli_recording_finish(const struct pli_job *job)
     }
     pli_say_record(NULL);
     self->is_on = false;
-    const char *slash = strrchr(job->apps[0].argv[0], '/');
-    self->model.program = slash != NULL ? slash + 1 : job->apps[0].argv[0];
     pli_trace_model_close(&self->model);
     if (self->timeline != NULL) {
         bool is_good = pli_timeline_write(&self->model, self->timeline);
@@ -153,6 +204,20 @@ void pli_recording_finish(const struct pli_job *job)
     }
     pli_output_flush();
     pli_trace_model_fini(&self->model);
-    free(self->clocks);
+    free_clocks();
     pli_trace_memory_close();
+}
+
+void pli_recording_killed(void)
+{
+    note("mpiexec was killed, and the ranks with it");
+}
+
+void pli_recording_rescue(const struct pli_job *job)
+{
+    char host[256] = "localhost";
+    gethostname(host, sizeof host - 1);
+    pli_recording_killed();
+    pli_recording_read(0, host);
+    pli_recording_finish(job);
 }

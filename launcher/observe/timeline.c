@@ -5,6 +5,7 @@
 
 #include "launcher/base/say.h"
 #include "launcher/observe/trace_model.h"
+#include "launcher/observe/trace_world.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,12 +25,22 @@ struct end {
 struct ends {
     struct end *list;
     size_t n, cap;
+    uint64_t nth; // the message that was last looked at, among those between the same two
+};
+
+// An arrow. Of one to or from another IMPI client this file has one end: `to` or `from` is NULL.
+struct flow {
+    uint64_t id;
+    const char *category;
+    const struct pli_trace_model_rank *from, *to;
+    uint64_t begin, end;
 };
 
 struct out {
     FILE *to;
     uint64_t zero; // ns at which the timeline begins
-    uint64_t n_flow;
+    struct flow *flows;
+    size_t n_flow, cap_flow;
     bool has_any;
     const struct pli_trace_model *m;
     struct ends sends, receives, parts;
@@ -55,6 +66,11 @@ void pli_timeline_text(FILE *to, const char *text)
 
 static double us(const struct out *o, uint64_t ns)
 {
+    const struct pli_trace_world *w = o->m->world;
+    if (w != NULL) {
+        int64_t since = (int64_t)(pli_host_clock_convert(&w->clock, ns) - w->begin);
+        return since > 0 ? (double)since / 1000.0 : 0; // mpiexec may have said something before
+    }
     return (double)(int64_t)(ns - o->zero) / 1000.0;
 }
 
@@ -109,6 +125,11 @@ static void write_names(struct out *o, const struct pli_trace_model_rank *r)
         snprintf(thread, sizeof thread, "%.60s", word + 1);
     }
     write_name(o, "thread_name", process_of(r), thread_of(r), thread);
+    open_row(o);
+    fprintf(o->to,
+            "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%u,\"tid\":%u,\"args\":{"
+            "\"sort_index\":%u}}",
+            process_of(r), thread_of(r), r->ep);
     if (r > o->m->ranks && process_of(r - 1) == process_of(r)) {
         return;
     }
@@ -123,12 +144,12 @@ static void write_names(struct out *o, const struct pli_trace_model_rank *r)
 static void write_slice(struct out *o, const struct pli_trace_model_rank *r,
                         const struct pli_trace_event *e, const char *name, const char *category)
 {
+    double begin = us(o, e->begin);
     open_row(o);
     fprintf(
         o->to,
         "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\",\"name\":\"",
-        process_of(r), thread_of(r), us(o, e->begin), (double)(e->end - e->begin) / 1000.0,
-        category);
+        process_of(r), thread_of(r), begin, us(o, e->end) - begin, category);
     pli_timeline_text(o->to, name);
     fputs("\",\"args\":{", o->to);
 }
@@ -287,22 +308,42 @@ static void sort(struct ends *e)
     }
 }
 
-static void write_flow(struct out *o, const char *category, const struct pli_trace_model_rank *from,
-                       uint64_t begin, const struct pli_trace_model_rank *to, uint64_t end)
+static struct flow *add_flow(struct out *o, const char *category)
 {
-    uint64_t id = ++o->n_flow;
+    if (o->n_flow == o->cap_flow) {
+        o->cap_flow = o->cap_flow > 0 ? o->cap_flow * 2 : 1024;
+        o->flows = pli_say_need(reallocarray(o->flows, o->cap_flow, sizeof *o->flows));
+    }
+    struct flow *f = &o->flows[o->n_flow++];
+    // Files of several clients may be put together: each has numbers of its own.
+    uint64_t client = o->m->world != NULL ? o->m->world->client : 0;
+    *f = (struct flow){ .id = client << 40 | o->n_flow, .category = category };
+    return f;
+}
+
+static void write_end(struct out *o, const struct flow *f, const char *phase,
+                      const struct pli_trace_model_rank *r, uint64_t at)
+{
     open_row(o);
     fprintf(o->to,
-            "{\"ph\":\"s\",\"id\":%" PRIu64
-            ",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"cat\":\"%s\",\"name\":"
-            "\"%s\"}",
-            id, process_of(from), thread_of(from), us(o, begin), category, category);
-    open_row(o);
-    fprintf(o->to,
-            "{\"ph\":\"f\",\"bp\":\"e\",\"id\":%" PRIu64
-            ",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"cat\":\"%s\","
-            "\"name\":\"%s\"}",
-            id, process_of(to), thread_of(to), us(o, end), category, category);
+            "{\"ph\":%s,\"id\":%" PRIu64
+            ",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"cat\":\"%s\",\"name\":\"%s\"}",
+            phase, f->id, process_of(r), thread_of(r), us(o, at), f->category, f->category);
+}
+
+// After the slices: a viewer binds an end to a slice that it has seen.
+static void write_flows(struct out *o)
+{
+    for (size_t i = 0; i < o->n_flow; i++) {
+        const struct flow *f = &o->flows[i];
+        if (f->from != NULL) {
+            write_end(o, f, "\"s\"", f->from, f->begin);
+        }
+        if (f->to != NULL) {
+            write_end(o, f, "\"f\",\"bp\":\"e\"", f->to, f->end);
+        }
+    }
+    free(o->flows);
 }
 
 // The end of an arrow lies inside the slice of the call that received.
@@ -322,18 +363,52 @@ struct causes {
     size_t n;
 };
 
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+// The end of an arrow that another client has the other end of, under the number that both compute:
+// the how-manieth message it is between these two.
+static void add_half(struct out *o, struct ends *ends, size_t at, bool is_send)
+{
+    const struct pli_trace_world *w = o->m->world;
+    const struct end *e = &ends->list[at];
+    uint32_t peer = is_send ? e->to : e->from;
+    if (w == NULL || peer >= w->n_rank || peer - w->first < w->n) {
+        return;
+    }
+    bool is_next = at > 0 && compare_key(&ends->list[at - 1], e) == 0;
+    ends->nth = is_next ? ends->nth + 1 : 0;
+    uint64_t h = 0;
+    const uint64_t words[] = { e->context, e->from,          e->to,    e->from_ep,
+                               e->to_ep,   (uint32_t)e->tag, ends->nth };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        h = mix(h, words[i]);
+    }
+    struct flow *f = add_flow(o, "message");
+    f->id = (h & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52; // JavaScript has 53 bits
+    *(is_send ? &f->from : &f->to) = e->rank;
+    *(is_send ? &f->begin : &f->end) = is_send ? e->at : inside(e->event);
+}
+
 static void match(struct out *o, struct causes *c)
 {
     char name[64];
     size_t s = 0, r = 0;
-    while (s < o->sends.n && r < o->receives.n) {
+    while (s < o->sends.n || r < o->receives.n) {
         const struct end *from = &o->sends.list[s], *to = &o->receives.list[r];
-        int order = compare_key(from, to);
+        int order = s == o->sends.n ? 1 : r == o->receives.n ? -1 : compare_key(from, to);
         if (order != 0) {
-            order < 0 ? s++ : r++;
+            order < 0 ? add_half(o, &o->sends, s++, true) : add_half(o, &o->receives, r++, false);
             continue;
         }
-        write_flow(o, "message", from->rank, from->at, to->rank, inside(to->event));
+        struct flow *f = add_flow(o, "message");
+        f->from = from->rank;
+        f->begin = from->at;
+        f->to = to->rank;
+        f->end = inside(to->event);
         if (from->at > to->event->begin) {
             struct cause *it = &c->list[c->n++];
             it->event = to->event;
@@ -361,7 +436,11 @@ static void join(struct out *o, struct causes *c)
             if (p == last || p->event->end <= last->event->begin) {
                 continue;
             }
-            write_flow(o, "collective", last->rank, last->event->begin, p->rank, inside(p->event));
+            struct flow *f = add_flow(o, "collective");
+            f->from = last->rank;
+            f->begin = last->event->begin;
+            f->to = p->rank;
+            f->end = inside(p->event);
             struct cause *it = &c->list[c->n++];
             it->event = p->event;
             snprintf(
@@ -429,11 +508,17 @@ static void write_rank(struct out *o, const struct pli_trace_model_rank *r, cons
 
 static void write_notes(struct out *o)
 {
-    write_name(o, "process_name", 0, 0, "mpiexec");
+    char name[64] = "mpiexec";
+    uint32_t pid = 0;
+    if (o->m->world != NULL) {
+        snprintf(name, sizeof name, "mpiexec of client %u", o->m->world->client);
+        pid = 2000000000 + o->m->world->client;
+    }
+    write_name(o, "process_name", pid, 0, name);
     for (uint32_t i = 0; i < o->m->n_note; i++) {
         open_row(o);
-        fprintf(o->to, "{\"ph\":\"i\",\"s\":\"g\",\"pid\":0,\"tid\":0,\"ts\":%.3f,\"name\":\"",
-                us(o, o->m->notes[i].ns));
+        fprintf(o->to, "{\"ph\":\"i\",\"s\":\"g\",\"pid\":%u,\"tid\":0,\"ts\":%.3f,\"name\":\"",
+                pid, us(o, o->m->notes[i].ns));
         pli_timeline_text(o->to, o->m->notes[i].text);
         fputs("\"}", o->to);
     }
@@ -460,7 +545,10 @@ bool pli_timeline_write(const struct pli_trace_model *m, FILE *to)
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"made by\":\"Pliant MPI " PLIANT_VERSION
             "\",\"program\":\"");
     pli_timeline_text(to, m->program);
-    fprintf(to, "\",\"events that rings had no room for\":%" PRIu64 "},\"traceEvents\":[", n_lost);
+    fprintf(to,
+            "\",\"events that rings had no room for\":%" PRIu64
+            ",\"zero\":\"%s\"},\"traceEvents\":[",
+            n_lost, m->world != NULL ? "of the world of all IMPI clients" : "of this job");
     write_notes(&o);
     match(&o, &c);
     join(&o, &c);
@@ -470,6 +558,7 @@ bool pli_timeline_write(const struct pli_trace_model *m, FILE *to)
     for (uint32_t i = 0; i < m->n_rank; i++) {
         write_rank(&o, &m->ranks[i], &c);
     }
+    write_flows(&o);
     fputs("\n]}\n", to);
     free(c.list);
     free(o.sends.list);

@@ -2,7 +2,7 @@
 // Takes together what hosts packed: one list of ranks with their tables and events.
 #include "launcher/observe/trace_model.h"
 
-#include "launcher/observe/host_clock.h"
+#include "base/host_clock.h"
 
 #include "launcher/base/pack.h"
 #include "launcher/base/say.h"
@@ -283,6 +283,7 @@ void pli_trace_model_close(struct pli_trace_model *m)
 
 void pli_trace_model_fini(struct pli_trace_model *m)
 {
+    free(m->world);
     for (uint32_t i = 0; i < m->n_rank; i++) {
         forget(&m->ranks[i]);
     }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct pli_host_clock;
+struct pli_trace_world;
 struct pli_unpack;
 
 enum pli_trace_model_class {
@@ -78,6 +79,7 @@ struct pli_trace_model {
     struct pli_trace_note *notes;
     uint32_t n_note;
     const char *program;
+    struct pli_trace_world *world; // NULL: there is one job, or no other client has a clock
 };
 
 // The bytes of the character of UTF-8 that begins here; 0: none does.

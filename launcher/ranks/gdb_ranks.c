@@ -5,6 +5,7 @@
 #include "launcher/base/launcher.h"
 #include "launcher/base/say.h"
 #include "launcher/job/environment.h"
+#include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/gdb_relay.h"
 
@@ -137,26 +138,22 @@ static void make_command(struct pli_gdb_rank *g, const struct pli_app *app)
     }
 }
 
-void pli_gdb_ranks_plan(struct pli_job *job)
+static char *find_gdb(const char *kind, const char *host)
 {
-    struct pli_gdb_ranks_state *self = pli_launcher.gdb_ranks;
-    if (job->opt.gdb == NULL || job->opt.is_dry) {
-        return;
-    }
     char *gdb = find_command("gdb");
     if (gdb == NULL) {
-        pli_say_bad("--gdb: there is no gdb in PATH; install it, or attach another debugger to the "
-                    "processes that mpictl status lists");
-    }
-    if (job->n_host > 0) {
         pli_say_bad(
-            "--gdb works for ranks on this host only; on other hosts use mpictl stack RANK, "
-            "or gdb -p PID there");
+            "%s%s%s--gdb: there is no gdb in PATH; install it, or attach another debugger to "
+            "the processes that mpictl status lists",
+            kind, host, host[0] != '\0' ? ": " : "");
     }
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-        pli_say_bad("--gdb needs a terminal for what you type and see; without one let gdb run a "
-                    "list of commands: mpiexec -n 4 -l gdb -batch -ex run -ex bt --args ./program");
-    }
+    return gdb;
+}
+
+// Which tasks run under gdb. path: of gdb, where they run on this host.
+static void plan(struct pli_job *job, char *gdb)
+{
+    struct pli_gdb_ranks_state *self = pli_launcher.gdb_ranks;
     bool *is_chosen = choose(job);
     self->ranks = pli_say_need(calloc(job->n_task, sizeof *self->ranks));
     for (uint32_t i = 0; i < job->n_task; i++) {
@@ -167,14 +164,40 @@ void pli_gdb_ranks_plan(struct pli_job *job)
         }
         if (is) {
             struct pli_gdb_rank *g = &self->ranks[self->n++];
-            *g = (struct pli_gdb_rank){ .path = gdb, .rank = t->rank, .terminal = -1 };
+            *g = (struct pli_gdb_rank){
+                .path = gdb, .rank = t->rank, .terminal = -1, .far = -1, .outer = STDIN_FILENO
+            };
             t->gdb = g;
         }
     }
     free(is_chosen);
+}
+
+void pli_gdb_ranks_plan(struct pli_job *job)
+{
+    if (job->opt.gdb == NULL || job->opt.is_dry) {
+        return;
+    }
+    char *gdb = job->n_host > 0 ? NULL : find_gdb("", ""); // else each host looks for it
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+        pli_say_bad("--gdb needs a terminal for what you type and see; without one let gdb run a "
+                    "list of commands: mpiexec -n 4 -l gdb -batch -ex run -ex bt --args ./program");
+    }
+    if (!is_in_tmux() && tcgetpgrp(STDIN_FILENO) != getpgrp()) {
+        pli_say_bad("--gdb: this mpiexec runs in the background, and cannot read what is typed; "
+                    "start it in the foreground, or inside tmux");
+    }
     job->opt.stdin_rank = PLI_STDIN_NONE; // what is typed is for gdb
     if (job->opt.on_deadlock == PLI_DEADLOCK_ABORT) {
         job->opt.on_deadlock = PLI_DEADLOCK_REPORT; // it is to be looked at
+    }
+    plan(job, gdb);
+}
+
+void pli_gdb_ranks_plan_host(struct pli_job *job)
+{
+    if (job->opt.gdb != NULL && job->n_task > 0) {
+        plan(job, find_gdb("host ", job->hosts[job->here].name));
     }
 }
 
@@ -202,7 +225,7 @@ static bool open_pane(struct pli_gdb_link *l)
         pclose(f);
     }
     l->outer = n == 2 ? open(tty, O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
-    return l->outer >= 0;
+    return l->outer >= 0 && dprintf(l->outer, "[gdb of rank %u]\r\n", l->rank) > 0;
 }
 
 static bool open_links(struct pli_gdb_link *links)
@@ -237,22 +260,41 @@ bool pli_gdb_ranks_open(const struct pli_job *job)
             make_command(g, job->tasks[i].app);
         }
     }
-    struct pli_gdb_link *links = pli_say_need(calloc(self->n, sizeof *links));
     bool is_open = true;
     for (uint32_t i = 0; i < self->n && is_open; i++) {
         is_open = open_terminal(&self->ranks[i]);
     }
+    return is_open;
+}
+
+bool pli_gdb_ranks_show(void)
+{
+    struct pli_gdb_ranks_state *self = pli_launcher.gdb_ranks;
+    if (self->n == 0) {
+        return true;
+    }
+    struct pli_gdb_link *links = pli_say_need(calloc(self->n, sizeof *links));
     pid_t parent = getpid();
-    self->relay = is_open && open_links(links) ? fork() : -1;
+    self->relay = open_links(links) ? fork() : -1;
     if (self->relay == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent) {
             _exit(1);
         }
+        for (uint32_t i = 0; i < self->n; i++) {
+            if (self->ranks[i].far >= 0) {
+                close(self->ranks[i].far); // so that its end is seen
+            }
+        }
         pli_gdb_relay_run(links, self->n);
     }
     for (uint32_t i = 0; i < self->n; i++) {
-        if (links[i].pane[0] != '\0') {
+        struct pli_gdb_rank *g = &self->ranks[i];
+        if (g->far >= 0) {
+            g->outer = links[i].outer; // its size is looked at
+            close(g->terminal);
+            g->terminal = -1;
+        } else if (links[i].pane[0] != '\0') {
             close(links[i].outer);
         }
     }

@@ -15,7 +15,9 @@ struct pli_gdb_rank {
     char *path, **argv, **env;
     char *wrapper; // the argument that loads libraries into the program, NULL: there are none
     uint32_t rank;
-    int terminal; // our side of the tty
+    int terminal; // our side of the tty, or what stands for it where the rank is on another host
+    int far;      // then: the other end of that; -1
+    int outer;    // what the user sees it on
 };
 
 struct pli_gdb_ranks_state {
@@ -26,8 +28,12 @@ struct pli_gdb_ranks_state {
 
 // Ends mpiexec with a sentence where gdb or a terminal is not there.
 void pli_gdb_ranks_plan(struct pli_job *job);
-// Makes the terminals, before the first rank starts.
+// The same in a daemon, for its ranks.
+void pli_gdb_ranks_plan_host(struct pli_job *job);
+// Makes the terminals, before the first rank starts. False with a message.
 bool pli_gdb_ranks_open(const struct pli_job *job);
+// Shows them to the user.
+bool pli_gdb_ranks_show(void);
 // Gives the terminal back.
 void pli_gdb_ranks_close(void);
 

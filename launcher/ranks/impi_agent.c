@@ -63,7 +63,8 @@ static _Noreturn void become_agent(struct pli_job *job, char **argv, int control
                                           .node_fd = job->node_fd,
                                           .wake_fd = job->wake_fd,
                                           .control_fd = control,
-                                          .is_verbose = job->opt.is_verbose };
+                                          .is_verbose = job->opt.is_verbose,
+                                          .is_recorded = job->trace_fd > 0 };
     _exit(pli_native_agent_run(&conf));
 }
 

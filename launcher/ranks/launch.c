@@ -57,6 +57,10 @@ int pli_launch_init(void)
     do {
         self->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     } while (self->null_fd >= 0 && self->null_fd <= 2 && fcntl(self->null_fd, F_SETFD, 0) == 0);
+    if (self->null_fd < 0) {
+        pli_say("cannot open /dev/null: %s", strerror(errno));
+        return -1;
+    }
     signal(SIGCHLD, SIG_DFL); // ignored, it would take the exit statuses away from us
     sigset_t set;
     sigemptyset(&set);
@@ -69,8 +73,11 @@ int pli_launch_init(void)
     sigdelset(&set, SIGPIPE); // a write tells
     sigdelset(&set, SIGXFSZ);
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0 || self->null_fd < 0) {
-        pli_say("cannot start: %s", strerror(errno));
+    if (fd < 0) {
+        pli_say("cannot wait for signals, by signalfd: %s%s", strerror(errno),
+                errno == ENOSYS || errno == EPERM
+                    ? "; does the seccomp profile of a container forbid it?"
+                    : "");
         return -1;
     }
     return fd;

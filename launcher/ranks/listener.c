@@ -17,6 +17,7 @@
 #include "launcher/base/say.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +210,25 @@ static void tick(struct pli_timer *t)
     }
 }
 
+// Whether this host's own address can be reached: the loopback of a new network namespace is down,
+// and ranks would find out only when they call each other.
+static bool has_loopback(void)
+{
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); // connecting sends nothing
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons(9),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    bool is_up = fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0;
+    int why = errno;
+    close(fd);
+    if (!is_up) {
+        pli_say("TCP between ranks of this host needs its loopback, and 127.0.0.1 cannot be "
+                "reached: %s. As root, 'ip link set lo up' sets it up",
+                strerror(why));
+    }
+    return is_up;
+}
+
 bool pli_listener_open(struct pli_node *node, bool is_wide)
 {
     struct pli_listener_state *self = pli_launcher.listener;
@@ -226,6 +246,9 @@ bool pli_listener_open(struct pli_node *node, bool is_wide)
     struct pli_node_host *h = &node->hosts[node->header->host_index];
     h->n_addr = 1;
     h->addr[0] = pli_address_loopback();
+    if (!is_wide && !has_loopback()) {
+        return false;
+    }
     if (is_wide && pli_address_list(pli_conf.tcp_if, h->addr, &h->n_addr) != PLI_OK) {
         pli_say("%s", pli_fail_take(NULL));
         return false;

@@ -38,6 +38,10 @@ void pli_on_failure_check(const struct pli_job *job)
     if (job->opt.is_resize_error && pli_on_failure_is_survived(job)) {
         pli_say_bad("--on-resize=error is for jobs with --on-failure=abort");
     }
+    if (job->opt.on_failure == PLI_FAIL_CONTINUE && job->opt.impi_server != NULL) {
+        pli_say_bad("--on-failure=continue is not for a job that is part of an IMPI job: the "
+                    "others would wait for a dead rank for ever");
+    }
     if (!pli_on_failure_is_survived(job)) {
         return;
     }

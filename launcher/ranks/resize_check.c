@@ -38,8 +38,10 @@ uint32_t pli_resize_check_goal(const struct pli_job *job, const struct pli_ask_r
                    "be changed");
     } else if (!is_drop && (n < job->opt.elastic_min || n > job->opt.elastic_max)) {
         char text[160];
-        snprintf(text, sizeof text, "%lld ranks are outside --elastic %u:%u; there are %lld now",
-                 (long long)n, job->opt.elastic_min, job->opt.elastic_max, (long long)now);
+        snprintf(text, sizeof text, "%lld ranks %s --elastic %u:%u; there are %lld now",
+                 (long long)(n < 0 ? now - n : n),
+                 n < 0 ? "cannot leave a job with" : "are outside", job->opt.elastic_min,
+                 job->opt.elastic_max, (long long)now);
         pli_refuse(a, ERANGE, "%s", text);
     } else if (job->n_app != 1 && !is_drop) {
         pli_refuse(a, ENOTSUP, "a job of several programs cannot be resized");

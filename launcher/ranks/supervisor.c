@@ -173,8 +173,9 @@ static void timed_out(struct pli_timer *t)
     if (self->state != S_RUN) {
         return;
     }
-    pli_say("the job has not ended after %g s, the --timeout, and is ended now.",
-            pli_launcher.job->opt.timeout);
+    const struct pli_options *o = &pli_launcher.job->opt;
+    pli_say("the job has not ended after %g s, the %s, and is ended now.", o->timeout,
+            o->is_timeout_env ? "MPIEXEC_TIMEOUT of the environment" : "--timeout");
     pli_failure_text_say_states(pli_launcher.job);
     self->has_failed = true;
     self->status = STATUS_TIMEOUT;

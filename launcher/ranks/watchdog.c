@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,9 +117,37 @@ static void rename_self(char **argv)
     prctl(PR_SET_NAME, "pliant-watchdog");
 }
 
+// All but those up to the first one and these.
+static void close_others(int first, const struct pli_watchdog_after *after)
+{
+    int from = first;
+    bool is_more = true;
+    while (is_more) { // up to the lowest of them that is not below
+        int next = INT_MAX;
+        for (int i = 0; after != NULL && i < after->n_fd; i++) {
+            next = after->fds[i] >= from && after->fds[i] < next ? after->fds[i] : next;
+        }
+        is_more = next != INT_MAX;
+        if (next > from) {
+            syscall(SYS_close_range, (unsigned)from, is_more ? (unsigned)next - 1 : ~0U, 0);
+        }
+        from = is_more ? next + 1 : from;
+    }
+}
+
+static void open_null(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    close(fd);
+}
+
 // cookie NULL: no other process is looked for.
 // claim: the lock of the folder of checkpoints, held until the last process has ended; or -1.
-static _Noreturn void keep(int fd, int claim, const char *cookie)
+static _Noreturn void keep(int fd, int claim, const char *cookie,
+                           const struct pli_watchdog_after *after)
 {
     struct pli_watchdog_state *self = pli_launcher.watchdog;
     sigset_t all;
@@ -129,7 +158,7 @@ static _Noreturn void keep(int fd, int claim, const char *cookie)
         _exit(1);
     }
     // Above all the pipes that other processes wait on.
-    syscall(SYS_close_range, claim >= 0 && dup2(claim, 1) == 1 ? 2 : 1, ~0U, 0);
+    close_others(claim >= 0 && dup2(claim, 1) == 1 ? 2 : 1, after);
     char word;
     ssize_t n;
     do {
@@ -146,19 +175,25 @@ static _Noreturn void keep(int fd, int claim, const char *cookie)
             pli_watchdog_sweep(cookie);
             nanosleep(&(struct timespec){ .tv_nsec = SWEEP_MS * 1000000 }, NULL);
         }
+        if (after != NULL) {
+            open_null(); // for what it says, and so that its files do not get these numbers
+            after->fn(pli_launcher.job);
+        }
     }
     _exit(0);
 }
 
-bool pli_watchdog_start(struct pli_job *job, char **argv)
+bool pli_watchdog_start(struct pli_job *job, char **argv, const struct pli_watchdog_after *after)
 {
     struct pli_watchdog_state *self = pli_launcher.watchdog;
     char cookie[64];
     int fds[2];
     pli_environment_cookie(job, cookie, sizeof cookie);
-    int claim =
-        job->opt.ckpt_dir != NULL ? pli_launcher.ckpt_hooks->lock_dir(job->opt.ckpt_dir) : -1;
-    self->n_group = job->n_first + job->node.header->n_more;
+    bool has_ranks = after == NULL || !after->has_no_ranks;
+    int claim = has_ranks && job->opt.ckpt_dir != NULL
+                    ? pli_launcher.ckpt_hooks->lock_dir(job->opt.ckpt_dir)
+                    : -1;
+    self->n_group = has_ranks ? job->n_first + job->node.header->n_more : 1;
     self->groups = mmap(NULL, self->n_group * sizeof *self->groups, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (self->groups == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
@@ -172,12 +207,13 @@ bool pli_watchdog_start(struct pli_job *job, char **argv)
         pli_node_unmap(&job->node);
         // Moved ranks are in a process namespace, which the kernel ends; others of the job may be
         // on this host.
-        keep(fds[0], claim, job->opt.takes_moved ? NULL : cookie);
+        keep(fds[0], claim, job->opt.takes_moved || !has_ranks ? NULL : cookie, after);
     }
     close(fds[0]);
     self->pipe_fd = fds[1];
     if (self->pid < 0) {
-        pli_say("cannot start: %s", strerror(errno));
+        pli_say("cannot start the watchdog process: %s%s", strerror(errno),
+                errno == EAGAIN ? " (the limit on processes, see ulimit -u)" : "");
     }
     return self->pid > 0;
 }
@@ -195,6 +231,7 @@ void pli_watchdog_stop(void)
         if (write(self->pipe_fd, "q", 1) == 1) {
             waitpid(self->pid, NULL, 0);
         }
+        close(self->pipe_fd);
         self->pid = 0;
     }
 }

@@ -9,8 +9,16 @@
 
 struct pli_job;
 
-// Start it. False with a message on failure.
-bool pli_watchdog_start(struct pli_job *job, char **argv);
+// What it does besides when mpiexec was killed, after it has killed the ranks, with descriptors
+// that it keeps for it.
+struct pli_watchdog_after {
+    void (*fn)(const struct pli_job *job);
+    bool has_no_ranks; // on this host: there are none to kill
+    int n_fd, fds[4];
+};
+
+// Start it; after: NULL or what to do. False with a message on failure.
+bool pli_watchdog_start(struct pli_job *job, char **argv, const struct pli_watchdog_after *after);
 
 // Task i leads this process group now; 0: it is over.
 void pli_watchdog_note(uint32_t i, pid_t pid);

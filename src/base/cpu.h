@@ -4,6 +4,7 @@
 #define PLI_BASE_CPU_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define PLI_CACHE_LINE 64
 
@@ -49,5 +50,7 @@ static inline void pli_cpu_will_write(const void *at)
 bool pli_cpu_give_way(void);
 // The same for a loop that waits for something that will not wake it: then it sleeps a little.
 void pli_cpu_rest(void);
+// The same where the time is known, by pli_clock_ns; returns what it is afterwards.
+uint64_t pli_cpu_rest_at(uint64_t now_ns);
 
 #endif

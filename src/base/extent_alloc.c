@@ -73,6 +73,21 @@ size_t pli_extent_alloc_give(struct pli_extent_alloc *all, size_t at)
     return size;
 }
 
+bool pli_extent_alloc_is_free(const struct pli_extent_alloc *all, size_t at, size_t *begin_out,
+                              size_t *end_out)
+{
+    const struct pli_piece *p = all->first;
+    while (p != NULL && at - p->at >= p->size) {
+        p = p->next;
+    }
+    if (p == NULL || !p->is_free) {
+        return false;
+    }
+    *begin_out = p->at;
+    *end_out = p->at + p->size;
+    return true;
+}
+
 void pli_extent_alloc_clear(struct pli_extent_alloc *all)
 {
     while (all->first != NULL) {

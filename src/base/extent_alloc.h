@@ -20,6 +20,9 @@ struct pli_extent_alloc {
 bool pli_extent_alloc_take(struct pli_extent_alloc *p, size_t size, size_t *at_out);
 // Give back the piece that begins there; returns its size, 0: none does.
 size_t pli_extent_alloc_give(struct pli_extent_alloc *p, size_t at);
+// Whether this place is free; then from where to where all is.
+bool pli_extent_alloc_is_free(const struct pli_extent_alloc *p, size_t at, size_t *begin_out,
+                              size_t *end_out);
 // Forget all of them.
 void pli_extent_alloc_clear(struct pli_extent_alloc *p);
 

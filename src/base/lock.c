@@ -33,18 +33,19 @@ static void look_for_barrier(void)
 #endif
 }
 
-void pli_lock_clone(void)
+static bool pass(void)
 {
-    if (can_own) {
-        look_for_barrier(); // what the kernel was told is about the other process
-    }
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 // Every core that runs a thread of this process passes a barrier. There is no other way to have
-// them do so; going on without would let two threads hold the lock.
+// them do so; going on without would let two threads hold the lock. The kernel knows nothing of a
+// process that was restored from an image, also where the image was made while look_for_barrier had
+// its answer and not yet written it down: it is told once more.
 static void barrier(void)
 {
-    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+    if (!pass() && (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0 ||
+                    !pass())) {
         pli_log(PLI_ERROR,
                 "the system call membarrier, which MPI was allowed when it began, is refused now "
                 "(%s); install a filter of system calls before MPI_Init, or allow membarrier in it",

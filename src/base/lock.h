@@ -39,7 +39,6 @@ extern bool pli_lock_threads;
 void pli_lock_wait(struct pli_lock *l);      // the slow half: look, then give way
 void pli_lock_own(struct pli_lock *l);       // the holder becomes the owner, if it can
 bool pli_lock_take_away(struct pli_lock *l); // false: it belongs to no thread
-void pli_lock_clone(void);                   // this process was forked from one that used locks
 
 // A word that differs between threads that run. No look-up: a register.
 static inline uintptr_t pli_lock_me(void)

@@ -6,6 +6,8 @@
 #ifndef PLI_BOOT_GATEWAY_WIRE_H
 #define PLI_BOOT_GATEWAY_WIRE_H
 
+#include "base/host_clock.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -21,6 +23,7 @@ enum pli_gateway_way { // by which the agent reaches a host of another client
     PLI_GATEWAY_TLS,
     PLI_GATEWAY_RELAYED,
     PLI_GATEWAY_N_WAY,
+    PLI_GATEWAY_LINKS = 4, // bits
 };
 
 struct pli_gateway_client {
@@ -36,12 +39,21 @@ struct pli_gateway {
     uint8_t has_made;    // one process makes the number of a communicator: no number is counted up
     uint8_t has_later;   // all clients have what goes between jobs of Pliant MPI only
     uint8_t has_windows; // and windows
+    uint8_t has_files;   // and files
     uint64_t heap, heap_size; // offset of the memory for messages; sparse
     struct pli_gateway_client clients[PLI_GATEWAY_N_CLIENT];
     uint32_t host_first[PLI_GATEWAY_N_HOST]; // first rank of every host
-    _Atomic uint8_t way[PLI_GATEWAY_N_HOST]; // to every host, once the agent is connected to it
+    // The way to every host, once the agent is connected to it; from bit 4 up, by how many
+    // connections.
+    _Atomic uint8_t way[PLI_GATEWAY_N_HOST];
+    // On the first host of the client: its clock beside that of the world, and when the world began
+    // by that one. Without any point: not known.
+    struct pli_host_clock clock;
+    uint64_t world_begin;
 };
-_Static_assert(sizeof(struct pli_gateway) == 48 + 8 * PLI_GATEWAY_N_CLIENT + 5 * PLI_GATEWAY_N_HOST,
+_Static_assert(sizeof(struct pli_gateway) == 64 + 8 * PLI_GATEWAY_N_CLIENT +
+                                                 5 * PLI_GATEWAY_N_HOST +
+                                                 sizeof(struct pli_host_clock),
                "shared with other processes");
 
 // In front of a message in the heap.

@@ -24,6 +24,7 @@
 enum { PAGE = 65536, MAX_ROW = 1 << 20 }; // offsets suit 64 KiB pages too
 #define SEG_MOST ((uint64_t)128 << 30)    // of one process
 #define SEG_ALL ((uint64_t)32 << 40)      // of all together: addresses are not endless
+#define SEG_LATE ((uint64_t)4 << 30)      // of one that comes later, of which there may be many
 // Its search for leaks reads all that is mapped, which makes memory of it.
 #define SEG_VALGRIND ((uint64_t)64 << 20)
 enum { N_VALGRIND = 4 };
@@ -63,9 +64,12 @@ static enum pli_err fail_map(uint64_t part)
 {
     return pli_fail(PLI_ERR_NOMEM,
                     "cannot map the memory that the processes of this host share (%llu MiB of "
-                    "addresses, of which few are used): %s; is there a limit on address space "
-                    "(ulimit -v)?",
-                    (unsigned long long)(part >> 20), strerror(errno));
+                    "addresses, of which few are used): %s%s",
+                    (unsigned long long)(part >> 20), strerror(errno),
+                    errno == ENOMEM ? "; is there a limit on address space (ulimit -v)?"
+                    : errno == ENOSYS || errno == EPERM
+                        ? "; does the seccomp profile of a container forbid memfd_create?"
+                        : "");
 }
 
 // Where the parts of the memory begin, and how large all is.
@@ -115,6 +119,9 @@ PLI_START static void add_segments(struct pli_node_header *h)
     uint64_t one = pli_limits_is_valgrind() ? SEG_VALGRIND : SEG_MOST;
     h->segs = h->size;
     h->seg_size = (each < one ? each : one) / PAGE * PAGE;
+    uint64_t left = all - h->n_row * h->seg_size;
+    uint64_t late = h->n_file > 0 && !pli_limits_is_valgrind() ? left / h->n_file : 0;
+    h->late_size = (late < SEG_LATE ? late : SEG_LATE) / PAGE * PAGE;
 }
 
 PLI_START static void find_tables(struct pli_node *node)
@@ -154,10 +161,16 @@ static void format(struct pli_node *node, const struct pli_node_plan *plan)
     h->magic = PLI_NODE_MAGIC;
 }
 
+// Bytes of all segments.
+PLI_START static uint64_t segments(const struct pli_node_header *h)
+{
+    return h->n_row * h->seg_size + h->n_file * h->late_size;
+}
+
 // A memory of this shape, mapped but for the segments; the descriptor, or -1 with errno.
 static int make(const struct pli_node_header *shape, struct pli_node *node)
 {
-    uint64_t all = shape->size + shape->n_row * shape->seg_size;
+    uint64_t all = shape->size + segments(shape);
     int fd = memfd_create("pliant", 0);
     if (fd >= 0 && pli_limits_resize(fd, all) &&
         attach(fd, (size_t)shape->size, (size_t)shape->size, node)) {
@@ -327,7 +340,7 @@ PLI_START static enum pli_err read_header(int fd, struct pli_node_header *head)
     }
     if (head->magic != PLI_NODE_MAGIC || head->version != PLI_NODE_VERSION || head->n_world == 0 ||
         head->n_host > head->cap_host || head->n_file > PLI_NODE_N_MORE || !is_laid_out(head) ||
-        head->segs != head->size || head->size + head->n_row * head->seg_size != (uint64_t)end) {
+        head->segs != head->size || head->size + segments(head) != (uint64_t)end) {
         return pli_fail(PLI_ERR_OTHER,
                         "the shared memory of the job was made by another version of Pliant MPI "
                         "(mine is %d); use mpiexec and library of one installation",
@@ -426,32 +439,43 @@ void pli_node_unmap(struct pli_node *node)
     memset(node, 0, sizeof *node);
 }
 
-enum pli_err pli_node_map_segments(const struct pli_node *node, char **out)
+// Map what lies behind the last page that is mapped. The descriptor is closed; a second mapping of
+// that page leads on in the file.
+static enum pli_err map_behind(const struct pli_node *node, uint64_t at, uint64_t len, char **out)
 {
-    const struct pli_node_header *h = node->header;
-    uint64_t len = h->n_row * h->seg_size;
     if (len == 0) {
         return pli_fail(PLI_ERR_NOMEM,
                         "there is no room for shared segments: the limit on the size of files "
                         "(ulimit -f) is too low");
     }
-    // The descriptor is closed. A second mapping of the last page that is mapped leads on to what
-    // lies behind it in the file.
-    char *p = node->tail != NULL ? mremap(node->tail, 0, PAGE + len, MREMAP_MAYMOVE) : MAP_FAILED;
+    size_t before = (size_t)(PAGE + at);
+    char *p = node->tail != NULL ? mremap(node->tail, 0, before + len, MREMAP_MAYMOVE) : MAP_FAILED;
     if (p == MAP_FAILED) {
         return pli_fail(PLI_ERR_NOMEM,
-                        "cannot map the shared segments of %u processes (%llu GiB of addresses, "
-                        "not of memory): %s; %s",
-                        h->n_row, (unsigned long long)(len >> 30), strerror(errno),
+                        "cannot map the shared segments of processes (%llu GiB of addresses, not "
+                        "of memory): %s; %s",
+                        (unsigned long long)((before + len) >> 30), strerror(errno),
                         errno == EINVAL
                             ? "valgrind does not let memory be mapped twice; compile with "
                               "-fsanitize=address instead"
                             : "is there a limit on address space (ulimit -v)?");
     }
-    munmap(p, PAGE);
-    madvise(p + PAGE, len, MADV_DONTDUMP); // a core file would take all of it for real
-    *out = p + PAGE;
+    munmap(p, before);
+    madvise(p + before, len, MADV_DONTDUMP); // a core file would take all of it for real
+    *out = p + before;
     return PLI_OK;
+}
+
+enum pli_err pli_node_map_segments(const struct pli_node *node, char **out)
+{
+    return map_behind(node, 0, node->header->n_row * node->header->seg_size, out);
+}
+
+enum pli_err pli_node_map_late(const struct pli_node *node, uint32_t i, char **out)
+{
+    const struct pli_node_header *h = node->header;
+    uint64_t at = h->n_row * h->seg_size + i * h->late_size;
+    return map_behind(node, at, i < h->n_file ? h->late_size : 0, out);
 }
 
 void pli_node_set_state(struct pli_node *node, uint32_t row, enum pli_node_state state)

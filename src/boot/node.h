@@ -115,6 +115,9 @@ static inline bool pli_node_has_room(const struct pli_node_header *h, uint32_t r
 // Map the segments of all processes of this host, the first row's first; addresses, not memory.
 // Stays mapped for the life of the process. Context: any thread, once.
 enum pli_err pli_node_map_segments(const struct pli_node *node, char **out);
+// The segment of the i-th of the processes that come later. It is mapped alone, as most processes
+// need none or few of them. Its mapping has late_size bytes.
+enum pli_err pli_node_map_late(const struct pli_node *node, uint32_t i, char **out);
 void pli_node_unmap(struct pli_node *node); // a node that was never mapped is fine
 
 // The upper half of the ids of this job's processes, never 0.

@@ -16,7 +16,7 @@
 #include <stdint.h>
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 17,
+    PLI_NODE_VERSION = 19,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see ckpt_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
@@ -87,6 +87,7 @@ struct pli_node_header {
     uint64_t hosts, procs; // offsets of the two tables
     _Atomic int met;       // without a launcher of ours: ranks that have come, see kvs_listen.c
     uint64_t segs, seg_size;   // behind `size`: one segment per row, mapped only where it is wanted
+    uint64_t late_size;        // and behind these one of this size for each of the n_file
     uint32_t n_beside;         // processes of the job on other hosts that have the same cores
     uint32_t is_nested;        // processes do not see the launcher: their parent has number 0
     _Atomic uint32_t freeze;   // the attempt at a checkpoint for which processes are to stand still

@@ -136,7 +136,7 @@ static enum pli_err run_other(const struct pli_coll_args *a, const struct pli_co
     return err;
 }
 
-enum pli_err pli_coll_run_now(struct pli_coll_args *a)
+enum pli_err pli_coll_run_full(struct pli_coll_args *a)
 {
     const struct pli_coll_algo *algo = NULL;
     enum pli_err err = pli_coll_args_check(a);
@@ -168,6 +168,12 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
     return run_schedule(a, algo);
 }
 
+// Nothing but one small message to the root: it may go at once, without a schedule.
+static bool is_leaf(const struct pli_coll_args *a, const struct pli_coll_algo *algo)
+{
+    return algo->build == pli_gather_linear && !a->comm->is_inter && a->root != a->me;
+}
+
 enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
                                 struct pli_request **out)
 {
@@ -182,6 +188,12 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     }
     if (err == PLI_OK && pli_statistics_is_on()) {
         pli_coll_select_count(a, algo);
+    }
+    if (err == PLI_OK && !is_persistent && is_leaf(a, algo)) {
+        struct pli_block mine = pli_blocks_one(&a->send);
+        if (pli_sched_send_now(a->kind, a->root, &mine, a->comm, out)) {
+            return PLI_OK;
+        }
     }
     if (err == PLI_OK) {
         bool has_many_ranks = a->comm->size >= PLI_SCHED_MANY_RANKS;

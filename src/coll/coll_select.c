@@ -38,6 +38,7 @@ enum need {
     SLICES = 256,    // a window has room for an element of every rank
     APART = 2048,    // not in place
     ONE_HOST = 8192, // all members on one host
+    SEVERAL = 16384, // members on several hosts, however many on each
     STAYS = 1024,    // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
@@ -93,7 +94,9 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .direct = pli_scatter_board, .needs = BOARD, .max_all = 32 * KIB,
           .max_rank = PLI_BOARD_INLINE / 2 },
         { "binomial", "a tree, blocks handed on",
-          .build = pli_scatter_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
+          .build = pli_scatter_binomial, .max_bytes = 2 * KIB, .min_rank = 32 },
+        { "binomial", "as above, for fewer ranks",
+          .build = pli_scatter_binomial, .needs = SEVERAL, .max_bytes = 2 * KIB, .min_rank = 8 },
         { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_SCATTERV] = {
@@ -144,7 +147,9 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .direct = pli_alltoall_board_hosts, .needs = HOSTS | HERE | WINDOW | EVEN,
           .max_bytes = 4 * KIB, .max_rank = 256 },
         { "bruck", "rounds of collected small blocks",
-          .build = pli_alltoall_bruck, .max_bytes = 256, .min_rank = 16 },
+          .build = pli_alltoall_bruck, .max_bytes = 256, .min_rank = 32 },
+        { "bruck", "as above, for fewer ranks",
+          .build = pli_alltoall_bruck, .needs = SEVERAL, .max_bytes = 256, .min_rank = 16 },
         { "linear", "everything at once", .build = pli_alltoall_linear, .max_bytes = 64 * KIB },
         { "pairwise", "one partner at a time", .build = pli_alltoall_pairwise },
     },
@@ -374,7 +379,8 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
                    ? pli_board_hosts_ready(a, r->needs & WINDOW ? pli_board_window_need(a) : 0)
                    : PLI_AGAIN;
     }
-    if (r->needs & ONE_HOST && pli_comm_state_hosts(a->comm)->n_host > 1) {
+    if (r->needs & (ONE_HOST | SEVERAL) &&
+        (pli_comm_state_hosts(a->comm)->n_host > 1) != ((r->needs & SEVERAL) != 0)) {
         return PLI_AGAIN;
     }
     if ((r->needs & BOARD) == 0) {
@@ -432,6 +438,7 @@ static const char *why_not(const struct pli_coll_algo *r, const struct pli_coll_
            : h != NULL && (h->n_host <= 1 || h->n_host == a->n)
                ? "only where several hosts have several ranks"
            : r->needs & ONE_HOST                                 ? "only on one host"
+           : r->needs & SEVERAL                                  ? "only on several hosts"
            : r->needs & CORES && pli_lane_is_oversubscribed()    ? "only with a core for each rank"
            : r->needs & CROWDED && !pli_lane_is_oversubscribed() ? "only with more ranks than cores"
            : r->needs & BOARD
@@ -564,6 +571,9 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
     }
     if (r->needs & ONE_HOST) {
         fprintf(to, ", on one host");
+    }
+    if (r->needs & SEVERAL) {
+        fprintf(to, ", on several hosts");
     }
     if (r->needs & HOSTS) {
         fprintf(to, ", several hosts%s%s", r->needs & EVEN ? " of the same number of ranks" : "",

@@ -40,6 +40,11 @@ void pli_sched_set_root(struct pli_sched *s, int root);
 // members call this in the same order.
 void pli_sched_on(struct pli_sched *s, struct pli_comm *comm);
 
+// The whole part of this member is a small message to the root. False: it cannot go at once, and
+// nothing was done. Else the request is done.
+bool pli_sched_send_now(enum pli_coll_kind kind, int root, const struct pli_block *b,
+                        struct pli_comm *comm, struct pli_request **out);
+
 // A collective in which this member has nothing to do: its tag is used up all the same.
 void pli_sched_skip(struct pli_comm *comm);
 

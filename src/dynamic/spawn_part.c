@@ -50,11 +50,15 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-// The absolute path of a name in a directory; a relative directory is relative to `here`.
+// The absolute path of a name in a directory; a relative directory is relative to `here`, which is
+// NULL where the current directory was removed: nothing can be found there.
 static bool try_dir(const char *here, const char *dir, size_t dir_len, const char *name, char *out)
 {
-    int n = dir_len > 0 && dir[0] == '/'
-                ? snprintf(out, PATH_MAX, "%.*s/%s", (int)dir_len, dir, name)
+    bool is_absolute = dir_len > 0 && dir[0] == '/';
+    if (!is_absolute && here == NULL) {
+        return false;
+    }
+    int n = is_absolute   ? snprintf(out, PATH_MAX, "%.*s/%s", (int)dir_len, dir, name)
             : dir_len > 0 ? snprintf(out, PATH_MAX, "%s/%.*s/%s", here, (int)dir_len, dir, name)
                           : snprintf(out, PATH_MAX, "%s/%s", here, name);
     return n < PATH_MAX && is_program(out);
@@ -92,20 +96,20 @@ static bool has_other_hosts(void)
     return (pli_boot.node.header->net & PLI_NODE_PART) != 0;
 }
 
-static enum pli_err find_program(const char *name, const char *wdir, const char *path, char *out)
+static enum pli_err find_program(const char *name, const char *here, const char *wdir,
+                                 const char *path, char *out)
 {
-    char here[PATH_MAX], base[2 * PATH_MAX];
-    if (getcwd(here, sizeof here) == NULL) {
-        return pli_fail(PLI_ERR_SPAWN, "the current directory cannot be read: %s", strerror(errno));
-    }
-    snprintf(base, sizeof base, "%s%s%s", wdir == NULL || wdir[0] != '/' ? here : "",
-             wdir != NULL && wdir[0] != '/' ? "/" : "", wdir != NULL ? wdir : "");
+    char base[2 * PATH_MAX];
+    bool is_below = wdir == NULL || wdir[0] != '/';
+    snprintf(base, sizeof base, "%s%s%s", is_below && here != NULL ? here : "",
+             is_below && wdir != NULL ? "/" : "", wdir != NULL ? wdir : "");
     bool is_found;
     if (name[0] == '/') {
         snprintf(out, PATH_MAX, "%s", name);
         is_found = has_other_hosts() || is_program(name);
     } else if (strchr(name, '/') != NULL) {
-        is_found = try_list(here, path, name, out) || try_dir(base, "", 0, name, out) ||
+        is_found = try_list(here, path, name, out) ||
+                   try_dir(base[0] != '\0' ? base : NULL, "", 0, name, out) ||
                    try_dir(here, "", 0, name, out);
     } else {
         is_found = try_list(here, path, name, out) || try_list(here, search_path(), name, out) ||
@@ -122,7 +126,9 @@ static enum pli_err find_program(const char *name, const char *wdir, const char 
     }
     return pli_fail(PLI_ERR_SPAWN, "there is no program %s in %s%s%s", name,
                     path != NULL ? path : "", path != NULL ? ", " : "",
-                    strchr(name, '/') != NULL ? base : "PATH or the current directory");
+                    strchr(name, '/') == NULL ? "PATH or the current directory"
+                    : base[0] != '\0'         ? base
+                                              : "the current directory, which was removed");
 }
 
 static enum pli_err check_arch(const char *arch)
@@ -231,11 +237,15 @@ static enum pli_err check(const char *command, int *n, struct pli_info *info)
 static enum pli_err add(struct pli_spawn_buf *t, const char *command, char *const argv[], int *n,
                         struct pli_info *info)
 {
-    char file[PATH_MAX] = "", here[PATH_MAX];
+    char file[PATH_MAX] = "", here[PATH_MAX], *now = getcwd(here, sizeof here);
     const char *wdir = pli_info_find(info, "wdir");
     enum pli_err err = check(command, n, info);
+    if (err == PLI_OK && now == NULL && wdir != NULL && wdir[0] != '/') {
+        err =
+            pli_fail(PLI_ERR_SPAWN, "hint wdir is '%s', below a directory that was removed", wdir);
+    }
     if (err == PLI_OK) {
-        err = find_program(command, wdir, pli_info_find(info, "path"), file);
+        err = find_program(command, now, wdir, pli_info_find(info, "path"), file);
     }
     if (err != PLI_OK) {
         return err;
@@ -244,12 +254,14 @@ static enum pli_err add(struct pli_spawn_buf *t, const char *command, char *cons
     if (wdir != NULL && !has_other_hosts() && (stat(wdir, &st) != 0 || !S_ISDIR(st.st_mode))) {
         return pli_fail(PLI_ERR_SPAWN, "hint wdir is '%s', which is no directory here", wdir);
     }
-    if (wdir == NULL || wdir[0] != '/') { // mpiexec may be in another directory by now
-        char *now = getcwd(here, sizeof here);
-        size_t len = now != NULL ? strlen(here) : 0;
+    // mpiexec may be in another directory by now; its own is taken where this one was removed.
+    if (now == NULL && wdir == NULL) {
+        wdir = "";
+    } else if (wdir == NULL || wdir[0] != '/') {
+        size_t len = strlen(here);
         snprintf(here + len, sizeof here - len, "%s%s", wdir != NULL ? "/" : "",
                  wdir != NULL ? wdir : "");
-        wdir = now != NULL ? here : "";
+        wdir = here;
     }
     size_t head = t->len;
     struct pli_ask_part part = { .n = (uint32_t)*n, .n_arg = 1 };

@@ -268,7 +268,6 @@ enum pli_err pli_fork_child_begin(uint32_t index, const struct pli_fork_clones *
     struct pli_boot *boot = pli_proc.boot;
     pli_proc.id = boot->job | boot->index;
     boot->node.rows[boot->row].is_shared = is_shared;
-    pli_lock_clone();
     pli_group_clone();
     pli_arena_clone();
     pli_segment_clone();

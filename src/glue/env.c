@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/huge_pool.h"
 #include "obj/info.h"
 
 #include <errno.h>
@@ -88,6 +89,13 @@ enum pli_err pli_env_alloc(MPI_Aint size, struct pli_info *info, void *base_out)
                         "two up to 2^30",
                         pli_info_find(info, "mpi_minimum_memory_alignment"));
     }
+    if (size >= PLI_HUGE_POOL_MIN && size < PLI_HUGE_POOL_END && align <= PLI_HUGE_POOL_ALIGN) {
+        base = pli_huge_pool_take((size_t)size);
+    }
+    if (base != NULL) {
+        memcpy(base_out, &base, sizeof base);
+        return PLI_OK;
+    }
     if (is_huge && align < HUGE_PAGE) {
         align = HUGE_PAGE;
     }
@@ -103,6 +111,8 @@ enum pli_err pli_env_alloc(MPI_Aint size, struct pli_info *info, void *base_out)
 
 enum pli_err pli_env_free(void *base)
 {
-    free(base);
+    if (!pli_huge_pool_give(base)) {
+        free(base);
+    }
     return PLI_OK;
 }

@@ -30,10 +30,18 @@ static bool is_whole(const struct pli_match_item *i)
     return p->kind == PLI_MSG_EAGER || p->conn == NULL;
 }
 
+// None is MPI_ANY_TAG.
 static int note_tag(enum pli_observe_about about, int tag)
 {
-    bool is_second = about == PLI_OBSERVE_VOID || about == PLI_OBSERVE_CYCLE;
-    return INT_MIN + (is_second ? 0x40000000 : 0) + (tag & 0x3fffffff);
+    switch (about) {
+    case PLI_OBSERVE_PARTS:
+        return INT_MIN + 0x40000000 + (tag & (PLI_OBSERVE_N_PARTS_TAG - 1));
+    case PLI_OBSERVE_VOID:
+    case PLI_OBSERVE_CYCLE:
+        return INT_MIN + 0x60000000 + (tag & 0x0fffffff);
+    default:
+        return INT_MIN + (tag & 0x3fffffff);
+    }
 }
 
 static enum pli_chan channel(enum pli_observe_about about)

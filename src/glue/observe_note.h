@@ -8,13 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLI_OBSERVE_NOTE = 24 }; // bytes of a note: it fits into one cell
+enum { PLI_OBSERVE_NOTE = 24 };                // bytes of a note: it fits into one cell
+enum { PLI_OBSERVE_N_PARTS_TAG = 0x20000000 }; // tags from here on have no PLI_OBSERVE_PARTS
 
 enum pli_observe_about {
     PLI_OBSERVE_MESSAGE, // sent before the message it belongs to, and found by its tag
     PLI_OBSERVE_VOID,    // the same note again: its message was refused or cancelled
     PLI_OBSERVE_COLL,    // found by the number of the collective
     PLI_OBSERVE_CYCLE,   // of trace/check_cycle.c
+    PLI_OBSERVE_PARTS,   // of a partitioned send, found by its tag
     PLI_OBSERVE_WHOLE =
         8, // besides: not one that must be fetched from a sender, which may have ended
 };

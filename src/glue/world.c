@@ -159,7 +159,10 @@ static int init(const char *fn, struct wish wish)
     level = wish.required;
     enum pli_err err = open_world(wish.required);
     if (err == PLI_OK && (wish.count > 0 || wish.why != PLI_OK)) {
-        err = pli_endpoint_static_open(pli_arg_comm(MPI_COMM_WORLD), wish.count, wish.why);
+        err = pli_boot.gateway != NULL
+                  ? pli_fail(PLI_ERR_UNSUPPORTED, "there is no MPI_COMM_ENDPOINTS in a job that is "
+                                                  "part of an IMPI job")
+                  : pli_endpoint_static_open(pli_arg_comm(MPI_COMM_WORLD), wish.count, wish.why);
         if (err != PLI_OK) {
             close_world();
         }

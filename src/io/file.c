@@ -6,6 +6,7 @@
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/agree.h"
+#include "io/file_span.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 
@@ -21,10 +22,11 @@ static struct pli_datatype *type(MPI_Datatype t)
 enum pli_err pli_file_agree_most(struct pli_comm *comm, enum pli_err err, MPI_Offset *values, int n)
 {
     char text[PLI_FILE_SENTENCE] = "";
-    MPI_Offset mine[4] = { 0 }, most[4] = { 0 };
+    MPI_Offset mine[PLI_FILE_MOST + 1] = { 0 }, most[PLI_FILE_MOST + 1] = { 0 };
     if (err != PLI_OK) {
         snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
-        mine[0] = (MPI_Offset)(comm->size - comm->rank) << 32 | (MPI_Offset)-err;
+        mine[0] = (MPI_Offset)(comm->size - comm->rank) << 32 |
+                  (MPI_Offset)(comm->is_span ? pli_file_span_fault(err) : -(int)err);
     }
     for (int i = 0; i < n; i++) {
         mine[i + 1] = values[i];
@@ -43,7 +45,9 @@ enum pli_err pli_file_agree_most(struct pli_comm *comm, enum pli_err err, MPI_Of
     if (coll != PLI_OK) {
         return coll;
     }
-    enum pli_err why = (enum pli_err) - (int)(worst & 0xffffffff);
+    int number = (int)(worst & 0xffffffff);
+    enum pli_err why = comm->is_span ? pli_file_span_err(number) : (enum pli_err) - number;
+    text[PLI_FILE_SENTENCE - 1] = '\0';
     return who == comm->rank || comm->size == 1 ? pli_fail(why, "%s", text)
                                                 : pli_fail(why, "%s (at rank %d)", text, who);
 }
@@ -60,7 +64,7 @@ enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err)
 
 enum pli_err pli_file_settle_on(struct pli_comm *comm, const char *name, enum pli_err err)
 {
-    if (comm->size == 1 || (pli_boot.node.header->mode & PLI_NODE_SURVIVES) == 0) {
+    if (comm->size == 1 || comm->is_span || (pli_boot.node.header->mode & PLI_NODE_SURVIVES) == 0) {
         return err;
     }
     char text[PLI_FILE_SENTENCE] = "";

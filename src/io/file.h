@@ -78,6 +78,7 @@ struct pli_file {
     char *name;
     int fd;
     int amode;
+    bool is_mixed;         // members are in clients of other MPIs, see file_span.h
     bool is_clone;         // of a file that other processes delete, if it is to be deleted
     MPI_Offset pos_shared; // in a clone: where the shared pointer was at the fork
     bool can_read;         // the descriptor can, also where the program may not
@@ -106,13 +107,13 @@ struct pli_file {
     _Atomic uint32_t n_open;                // nonblocking operations that are not over
 };
 
-enum { PLI_FILE_SENTENCE = 512 }; // room for the reason of an error
+enum { PLI_FILE_SENTENCE = 512, PLI_FILE_MOST = 4 }; // room for the reason of an error
 
 // Whether all members are well: where one is not, all fail with its error and its sentence.
 // Collective.
 enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err);
 enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err);
-// The same, and each of n <= 3 values becomes the largest that a member has.
+// The same, and each of n <= PLI_FILE_MOST values becomes the largest that a member has.
 enum pli_err pli_file_agree_most(struct pli_comm *comm, enum pli_err err, MPI_Offset *values,
                                  int n);
 // The last step of a collective call. In a job that survives failures, where one member hears of a

@@ -12,12 +12,14 @@
 #include "io/file_shared_map.h"
 #include "io/file_sys.h"
 #include "io/file_turn.h"
+#include "obj/comm.h"
 #include "obj/cursor.h"
 #include "obj/type_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 enum {
     N_IOV = 256,       // runs of the file, or of memory, in a list
@@ -27,7 +29,9 @@ enum {
     WRITE_STEP = 4096,     // a piece and its gap of no more are stored in a mapping
     LARGE_STEP = 65536,    // the same where it has large pages, and others write into the gaps,
     LARGE_PIECE = 8192,    // and pieces of no more; and where both are read
-    MEMORY_STEP = 24576,   // the same of memory that is the file, which has small pages
+    MEMORY_STEP = 32768,   // the same of memory that is the file, where 16 pages come at a time
+    SPARSE = 65536,        // no less is stored in such pages where others do so too,
+    SPARSE_STEP = 65536,   // by pieces of a page or more with a gap of no more
     READ_STEP = 6144,      // elsewhere a piece twice and its gap of less are read with the gap
     MAPPED_RUN = 32768,    // runs of no less are read from memory that is the file,
     MAPPED_PART = 4 << 20, // in parts up to a multiple of this
@@ -385,16 +389,41 @@ static enum pli_err rewrite(struct pli_file_access *a, const struct sieve *s)
     return err;
 }
 
+// False: pages were lost meanwhile.
+static bool store_mapped(struct pli_file_access *a, const struct sieve *s, struct pli_file_map *m)
+{
+    store(a, s, m->base);
+    bool is_stored = pli_file_map_close(a->file, m);
+    a->done += is_stored ? s->n : 0;
+    return is_stored;
+}
+
+// Whether pieces are stored in pages of memory that is the file, which are made by that: so all
+// members make some at a time, by system calls one after the other.
+static bool is_sparse(const struct pli_file_access *a, const struct sieve *s)
+{
+    const struct pli_file *f = a->file;
+    size_t piece = (size_t)pli_file_view_run_length(&f->view);
+    return a->is_write && f->is_memory && f->hints.ds_write == PLI_FILE_AUTOMATIC &&
+           f->comm->size > 1 && s->n >= SPARSE && piece >= (size_t)sysconf(_SC_PAGESIZE) &&
+           piece < MAPPED_RUN && (size_t)(s->hi - s->lo) / (s->n / piece + 1) <= SPARSE_STEP;
+}
+
+static enum pli_err sparse_write(struct pli_file_access *a, const struct sieve *s)
+{
+    struct pli_file_map m;
+    bool is_end = false;
+    return pli_file_map_open_sparse(a->file, s->lo, s->hi, &m) && store_mapped(a, s, &m)
+               ? PLI_OK
+               : move_runs(a, s->n, &is_end);
+}
+
 static enum pli_err sieve_write(struct pli_file_access *a, const struct sieve *s)
 {
     struct pli_file_map m;
     bool is_end = false;
-    if (pli_file_map_open(a->file, s->lo, s->hi, &m)) {
-        store(a, s, m.base);
-        if (pli_file_map_close(a->file, &m)) {
-            a->done += s->n;
-            return PLI_OK;
-        }
+    if (pli_file_map_open(a->file, s->lo, s->hi, &m) && store_mapped(a, s, &m)) {
+        return PLI_OK;
     }
     return a->file->hints.ds_write == PLI_FILE_ENABLE && a->file->can_read
                ? rewrite(a, s)
@@ -408,12 +437,13 @@ static size_t common_step(const struct pli_file_access *a)
 }
 
 // Whether pages that members fill together are worth to be mapped as a whole by each of them: to
-// read them, or where large ones are written.
+// read them, where large ones are written, or where each member has a core to bring its part.
 static bool is_common(const struct pli_file_access *a, size_t piece)
 {
     const struct pli_file *f = a->file;
+    bool is_shared = f->is_memory && pli_file_turn_is_worth(f, a->len);
     return f->is_filled && piece <= LARGE_PIECE &&
-           (a->is_write ? f->has_large_pages : pli_file_map_is_allowed(f));
+           (a->is_write ? f->has_large_pages || is_shared : pli_file_map_is_allowed(f));
 }
 
 static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
@@ -466,6 +496,8 @@ static enum pli_err run_gaps(struct pli_file_access *a)
         bool is_run = (size_t)(s.hi - s.lo) == s.n;
         if (is_run) {
             err = move_run(a, s.n, s.lo, &is_end);
+        } else if (is_sparse(a, &s)) {
+            err = sparse_write(a, &s);
         } else if (!is_worth(a, &s)) {
             err = move_runs(a, s.n, &is_end);
         } else {

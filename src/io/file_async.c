@@ -88,7 +88,8 @@ static void do_job(struct job *j)
 {
     enum pli_err err = pli_fail_repeat(&j->why);
     j->why.err = PLI_OK;
-    err = j->is_coll      ? pli_file_coll_run(&j->access, err)
+    bool is_together = j->is_coll && !j->file->comm->is_span;
+    err = is_together     ? pli_file_coll_run(&j->access, err)
           : err != PLI_OK ? err
                           : pli_file_access_run(&j->access);
     note(j, err);
@@ -218,7 +219,8 @@ enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, b
     size_t unused;
     struct pli_fail_saved why;
     pli_fail_save(&why, err);
-    enum pli_err made = f->worker == NULL && (is_coll || a->len > SMALL) ? begin(f) : PLI_OK;
+    bool may_wait = is_coll && !f->comm->is_span; // for other members
+    enum pli_err made = f->worker == NULL && (may_wait || a->len > SMALL) ? begin(f) : PLI_OK;
     made = made == PLI_OK ? make(f, &j) : made;
     // An access of one member that cannot be is refused at once.
     if (made != PLI_OK || (err != PLI_OK && !is_coll)) {
@@ -233,7 +235,7 @@ enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, b
     j->why = why;
     *out = j->request;
     atomic_fetch_add_explicit(&f->n_open, 1, memory_order_relaxed);
-    if (f->worker == NULL || (!is_coll && a->len <= SMALL && !is_busy(f->worker))) {
+    if (f->worker == NULL || (!may_wait && a->len <= SMALL && !is_busy(f->worker))) {
         do_job(j); // that is over sooner than a thread would begin
         complete(j);
         return PLI_OK;

@@ -36,12 +36,6 @@ static enum pli_err write_by_turns(const struct pli_file *f, const char *buf, si
     return err;
 }
 
-// Where ranks share cores a mapping only costs more of them than a system call.
-static bool is_shared_memory(const struct pli_file *f, size_t len)
-{
-    return f->is_memory && pli_file_turn_is_worth(f, len);
-}
-
 // The last byte first: then all is before the end of the file, where pages can be mapped.
 static void lengthen(const struct pli_file *f, const char *buf, size_t len, MPI_Offset at)
 {
@@ -63,7 +57,8 @@ static bool store(struct pli_file *f, const char *buf, size_t len, MPI_Offset at
 }
 
 // Memory that is the file is written by one process at a time with system calls, and meanwhile by
-// others through mappings.
+// others through mappings. Where that cannot be they wait for their turn, or in the system where
+// ranks share cores.
 static enum pli_err write_memory(struct pli_file *f, const char *buf, size_t len, MPI_Offset at,
                                  size_t *done_out)
 {
@@ -77,7 +72,7 @@ static enum pli_err write_memory(struct pli_file *f, const char *buf, size_t len
         MPI_Offset here = at + (MPI_Offset)*done_out;
         bool has_turn = pli_file_turn_try(f);
         if (has_turn || !store(f, buf + *done_out, done, here)) {
-            if (!has_turn) {
+            if (!has_turn && pli_file_turn_is_worth(f, done)) {
                 pli_file_turn_take(f);
                 has_turn = true;
             }
@@ -94,7 +89,7 @@ static enum pli_err write_memory(struct pli_file *f, const char *buf, size_t len
 static enum pli_err move_one(struct pli_file *f, bool is_write, char *buf, size_t len,
                              MPI_Offset at, size_t *done_out)
 {
-    if (is_write && is_shared_memory(f, len)) {
+    if (is_write && f->is_memory && pli_file_turn_is_told(f, len)) {
         return write_memory(f, buf, len, at, done_out);
     }
     if (is_write && f->has_large_pages && len >= RESERVED) {

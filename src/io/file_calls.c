@@ -10,6 +10,7 @@
 #include "io/file_shared.h"
 #include "msg/progress.h"
 #include "msg/request.h"
+#include "obj/comm.h"
 #include "obj/status.h"
 
 #include <string.h>
@@ -157,7 +158,9 @@ static enum pli_err end_split(struct pli_file *f, const char *begin_name, const 
     struct pli_request *r = s->request;
     *s = (struct pli_file_split){ .begin = NULL };
     pli_progress_wait(r);
-    return pli_request_report(r, status, &is_gone);
+    enum pli_err err = pli_request_report(r, status, &is_gone);
+    // Of several clients of an IMPI job each member has done its part by itself.
+    return f->comm->is_span ? pli_file_agree(f, err) : err;
 }
 
 #define CALL(is_write, where, is_coll, offset)                                                     \

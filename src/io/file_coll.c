@@ -217,7 +217,7 @@ static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
 
 enum pli_err pli_file_coll_share_view(struct pli_file *f, const struct pli_file_view *v)
 {
-    return pli_file_agree(f, share(f, v));
+    return f->comm->is_span ? PLI_OK : pli_file_agree(f, share(f, v));
 }
 
 static enum pli_file_choice choice(const struct pli_file_op *o)
@@ -940,6 +940,9 @@ static enum pli_err run_together(struct pli_file_op *o)
 
 enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
 {
+    if (a->file->comm->is_span) {
+        return pli_file_agree(a->file, err == PLI_OK ? pli_file_access_run(a) : err);
+    }
     struct pli_file_overlap overlap = { 0 };
     struct pli_file_op o = { .f = a->file, .a = a, .overlap = &overlap };
     bool is_alone = true, has_failed = false;

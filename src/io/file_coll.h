@@ -22,7 +22,8 @@ void pli_file_coll_end(struct pli_file *f);
 enum pli_err pli_file_coll_share_view(struct pli_file *f, const struct pli_file_view *v);
 
 // Move the data of all members; err: what this one failed with before. All members get the same
-// error. Context: no other collective on the file's communicator is under way.
+// error. Members in several clients of an IMPI job access it each by itself.
+// Context: no other collective on the file's communicator is under way.
 enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err);
 
 #endif

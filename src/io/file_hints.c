@@ -155,6 +155,11 @@ enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info)
     return err;
 }
 
+void pli_file_hints_release(struct pli_file *f)
+{
+    pli_info_release(f->hints.info);
+}
+
 enum pli_err pli_file_hints_note_nodes(struct pli_file *f, int n)
 {
     char text[16];

@@ -26,6 +26,7 @@ struct pli_file_hints {
 
 // Take hints over; info may be NULL. Values that cannot be are left alone, as MPI wants it.
 enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info);
+void pli_file_hints_release(struct pli_file *f);
 // Note how many members aggregate, so that MPI_File_get_info tells.
 enum pli_err pli_file_hints_note_nodes(struct pli_file *f, int n);
 

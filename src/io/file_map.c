@@ -36,6 +36,7 @@
 
 enum {
     LARGE_PAGE = 2 << 20, // where they have another size the advice is of no use, no more
+    NEAR = 64 << 10,      // a gap that pages are brought over by loads
     KEPT_SPAN = 64 << 20, // of the file, from a multiple of it on, in a mapping that is kept
     SPIN_NS = 2000 * 1000
 };
@@ -137,14 +138,15 @@ static bool map(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, int prot
     bool large = pli_file_map_is_large(f, lo, hi);
     MPI_Offset start = large ? lo / LARGE_PAGE * LARGE_PAGE : page_of(lo);
     MPI_Offset end = large ? (hi + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE : hi;
-    out->len = (size_t)(end - start);
-    out->start = mmap(NULL, out->len, prot, MAP_SHARED, f->fd, start);
-    if (out->start == MAP_FAILED) {
+    size_t len = (size_t)(end - start);
+    void *at = mmap(NULL, len, prot, MAP_SHARED, f->fd, start);
+    if (at == MAP_FAILED) {
         return false;
     }
-    out->base = (char *)((uintptr_t)out->start - (uintptr_t)start);
-    out->has_large = large;
-    out->is_kept = false;
+    *out = (struct pli_file_map){ .start = at,
+                                  .len = len,
+                                  .base = (char *)((uintptr_t)at - (uintptr_t)start),
+                                  .has_large = large };
     if (large) {
         madvise(out->start, out->len, MADV_HUGEPAGE); // else small pages do
     }
@@ -273,31 +275,78 @@ static bool take_kept(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offs
 // access where the mapping is not kept.
 static bool map_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
 {
-    if (!take_kept(f, true, lo, hi, out) && !map(f, lo, hi, PROT_READ | PROT_WRITE, out)) {
-        return false;
-    }
-    // Members begin at different pages: they would wait for each other at every one.
-    MPI_Offset from = page_of(lo + (hi - lo) / f->comm->size * f->comm->rank);
-    if (!populate(out, from, hi, MADV_POPULATE_WRITE) ||
-        (from > lo && !populate(out, page_of(lo), from, MADV_POPULATE_WRITE))) {
-        munmap(out->start, out->len);
-        return false;
-    }
-    return true;
+    return take_kept(f, true, lo, hi, out) || map(f, lo, hi, PROT_READ | PROT_WRITE, out);
 }
 
-// Only one process can make space at a time, and makes it for all.
-static bool make_space(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+// The part of a range that a member cares for first, where all of them access it: they would wait
+// for each other at every page.
+static void own_part(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, MPI_Offset *from,
+                     MPI_Offset *to)
 {
-    bool has_turn = f->is_memory && pli_file_turn_is_worth(f, (size_t)(hi - lo));
-    if (has_turn) {
-        pli_file_turn_take(f);
+    MPI_Offset part = (hi - lo) / f->comm->size;
+    int rank = f->comm->rank;
+    *from = page_of(lo + part * rank);
+    *to = rank == f->comm->size - 1 ? hi : page_of(lo + part * (rank + 1));
+}
+
+// Pages that another member has brought come many at a time by a load, and can be stored to; by a
+// store they come one at a time.
+static bool bring_shared(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                         struct pli_file_map *m)
+{
+    MPI_Offset from, to;
+    own_part(f, lo, hi, &from, &to);
+    bool is_good = (from == to || populate(m, from, to, MADV_POPULATE_WRITE)) &&
+                   (to == hi || populate(m, to, hi, MADV_POPULATE_READ)) &&
+                   (from <= lo || populate(m, page_of(lo), from, MADV_POPULATE_READ));
+    if (!is_good) {
+        munmap(m->start, m->len);
     }
-    bool is_made = fallocate(f->fd, 0, lo, hi - lo) == 0;
-    if (has_turn) {
+    return is_good;
+}
+
+static bool map_shared(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+{
+    return map_memory(f, lo, hi, out) && bring_shared(f, lo, hi, out);
+}
+
+// Whether there is far more space than that: then it need not be reserved before pages are brought.
+static bool has_plenty(const struct pli_file *f, MPI_Offset len)
+{
+    struct statfs s;
+    return can_populate() && fstatfs(f->fd, &s) == 0 &&
+           s.f_bavail / 2 > (fsblkcnt_t)(len / s.f_bsize);
+}
+
+// The file has a byte before hi: pages behind its end cannot be mapped.
+static bool reach(const struct pli_file *f, MPI_Offset hi)
+{
+    struct stat s;
+    return fstat(f->fd, &s) == 0 && (s.st_size >= hi || fallocate(f->fd, 0, hi - 1, 1) == 0);
+}
+
+// Where each member has a core, one makes the space of its part by a system call, which is the
+// fastest way but keeps others out, while they bring the pages of theirs.
+static bool make_own(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    MPI_Offset from, to;
+    if (!reach(f, hi)) {
+        return false;
+    }
+    own_part(f, lo, hi, &from, &to);
+    bool is_made = true;
+    if (from < to && pli_file_turn_try(f)) {
+        is_made = fallocate(f->fd, 0, from, to - from) == 0;
         pli_file_turn_give(f);
     }
     return is_made;
+}
+
+static bool make_space(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    bool by_parts =
+        f->is_memory && pli_file_turn_is_worth(f, (size_t)(hi - lo)) && has_plenty(f, hi - lo);
+    return by_parts ? make_own(f, lo, hi) : fallocate(f->fd, 0, lo, hi - lo) == 0;
 }
 
 static bool map_write(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
@@ -309,7 +358,22 @@ static bool map_write(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct p
     if (!pli_file_map_is_allowed(f) || !make_space(f, lo, hi)) {
         return false;
     }
-    return f->is_memory ? map_memory(f, lo, hi, out) : map_made(f, lo, hi, out);
+    return f->is_memory ? map_shared(f, lo, hi, out) : map_made(f, lo, hi, out);
+}
+
+// Where an access before had the whole range, page tables are filled, mostly: asking for each page
+// takes a third of the time of a copy. Pages that went meanwhile come with the loads.
+static bool is_filled(const struct pli_file_map *m, MPI_Offset lo, MPI_Offset hi)
+{
+    return m->is_kept && lo >= m->lo && hi <= m->hi;
+}
+
+// A range near to those before makes theirs longer; one elsewhere takes their place.
+static void note_filled(struct pli_file_map *m, MPI_Offset lo, MPI_Offset hi)
+{
+    bool is_near = m->lo < m->hi && lo - m->hi <= NEAR && m->lo - hi <= NEAR;
+    m->lo = is_near && m->lo < lo ? m->lo : lo;
+    m->hi = is_near && m->hi > hi ? m->hi : hi;
 }
 
 static bool map_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
@@ -322,10 +386,14 @@ static bool map_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pl
     if (!out->has_large && pli_file_map_is_large(f, lo, hi)) {
         out->has_large = madvise(out->start, out->len, MADV_HUGEPAGE) == 0;
     }
+    if (is_filled(out, lo, hi)) {
+        return true;
+    }
     if (!populate(out, page_of(lo), hi, MADV_POPULATE_READ)) {
         munmap(out->start, out->len);
         return false;
     }
+    note_filled(out, lo, hi);
     return true;
 }
 
@@ -346,15 +414,27 @@ bool pli_file_map_open_made(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
     return guard(out, pli_file_map_is_allowed(f) &&
-                          (f->is_memory ? map_memory(f, lo, hi, out) : map_made(f, lo, hi, out)));
+                          (f->is_memory ? map_shared(f, lo, hi, out) : map_made(f, lo, hi, out)));
 }
 
 bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                               struct pli_file_map *out)
 {
     struct stat s;
-    return guard(out, f->is_memory && pli_file_map_is_allowed(f) && fstat(f->fd, &s) == 0 &&
-                          s.st_size >= hi && can_populate() && map_memory(f, lo, hi, out));
+    bool is_mapped = f->is_memory && pli_file_map_is_allowed(f) && fstat(f->fd, &s) == 0 &&
+                     s.st_size >= hi && can_populate() && map_memory(f, lo, hi, out);
+    if (is_mapped && !populate(out, page_of(lo), hi, MADV_POPULATE_WRITE)) {
+        munmap(out->start, out->len);
+        is_mapped = false;
+    }
+    return guard(out, is_mapped);
+}
+
+bool pli_file_map_open_sparse(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                              struct pli_file_map *out)
+{
+    return guard(out, f->is_memory && pli_file_map_is_allowed(f) && has_plenty(f, hi - lo) &&
+                          reach(f, hi) && map_memory(f, lo, hi, out));
 }
 
 bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,

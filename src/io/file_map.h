@@ -19,7 +19,8 @@ struct pli_file_map {
     char *base;     // where offset 0 of the file would be
     bool has_large; // large pages were asked for
     bool is_write;
-    bool is_kept; // the file keeps it for the next access, which finds its page tables filled
+    bool is_kept;      // the file keeps it for the next access, which finds its page tables filled
+    MPI_Offset lo, hi; // where they are, for reading
     struct pli_file_fault fault; // while it is open
 };
 
@@ -49,6 +50,10 @@ bool pli_file_map_open_made(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
 // The same where memory is the file, and the range before its end: space is made page by page, and
 // others may make some elsewhere in the file at the same time.
 bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                              struct pli_file_map *out);
+// The same where pieces of the range have pages of their own: only pages that are stored to are
+// made, by the store, and nothing is known of errors before the mapping is closed.
+bool pli_file_map_open_sparse(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                               struct pli_file_map *out);
 // The same for reading, of a range that the file has as a whole.
 bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,

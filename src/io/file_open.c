@@ -13,25 +13,27 @@
 #include "io/file_shared.h"
 #include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
+#include "io/file_span.h"
 #include "io/file_sys.h"
 #include "io/file_uring.h"
 #include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
-#include "obj/info.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Names of file systems before the name of a file, as ROMIO has them.
 static const char *path_of(const char *name)
 {
-    static const char *const prefixes[] = { "ufs:",    "nfs:",   "lustre:", "gpfs:",
-                                            "beegfs:", "pvfs2:", "xfs:",    "testfs:" };
+    static const char *const prefixes[] = { "ufs:",    "nfs:",     "lustre:", "gpfs:",
+                                            "beegfs:", "pvfs2:",   "panfs:",  "xfs:",
+                                            "ime:",    "quobyte:", "daos:",   "testfs:" };
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         size_t n = strlen(prefixes[i]);
         if (strncmp(name, prefixes[i], n) == 0) {
@@ -51,8 +53,9 @@ static enum pli_err check_amode(const struct pli_comm *comm, const char *name, i
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator, but files need an "
                                       "intracommunicator");
     }
-    if (comm->is_span) {
-        return pli_comm_refuse_span(comm, "files");
+    enum pli_err err = pli_file_span_check(comm);
+    if (err != PLI_OK) {
+        return err;
     }
     if (name == NULL || path_of(name)[0] == '\0') {
         return pli_fail(PLI_ERR_BAD_FILE, "argument filename is %s",
@@ -83,6 +86,37 @@ static int open_path(const char *name, int flags)
     return fd;
 }
 
+// Pipes have no offsets, and opening one waits for its other end.
+static enum pli_err check_kind(const char *name)
+{
+    struct stat s;
+    return stat(name, &s) == 0 && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode))
+               ? pli_fail(PLI_ERR_UNSUPPORTED,
+                          "cannot open file %s: it is a pipe or socket, which has no offsets", name)
+               : PLI_OK;
+}
+
+// The system that has the file. None has what is no plain file, as a device, though its name may be
+// in memory.
+static enum pli_err find_system(struct pli_file *f)
+{
+    struct stat s;
+    int error = fstat(f->fd, &s) != 0 ? errno : S_ISDIR(s.st_mode) ? EISDIR : 0;
+    if (error != 0) {
+        close(f->fd);
+        f->fd = -1;
+        return pli_file_sys_fail(error, "open", f->name, 0, -1);
+    }
+    uint32_t system = S_ISREG(s.st_mode) ? pli_file_sys_type(f->fd) : 0;
+    f->needs_lock = f->hints.lock == PLI_FILE_ENABLE ||
+                    (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(system));
+    f->is_local = pli_file_map_is_local(system);
+    f->has_large_pages = f->is_local && pli_file_map_has_large_pages(system);
+    f->is_memory = pli_file_map_is_memory(system);
+    f->has_uring = pli_file_uring_is_wanted(system);
+    return PLI_OK;
+}
+
 // A file that is only written is opened for reading too, where that is allowed: accesses with gaps
 // are faster then.
 static enum pli_err open_one(struct pli_file *f, int flags)
@@ -99,17 +133,7 @@ static enum pli_err open_one(struct pli_file *f, int flags)
         pli_file_map_is_nfs_folder(f->name)) {
         f->fd = open_path(f->name, way | O_CREAT);
     }
-    if (f->fd < 0) {
-        return pli_file_sys_fail(errno, "open", f->name, 0, -1);
-    }
-    uint32_t system = pli_file_sys_type(f->fd);
-    f->needs_lock = f->hints.lock == PLI_FILE_ENABLE ||
-                    (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(system));
-    f->is_local = pli_file_map_is_local(system);
-    f->has_large_pages = f->is_local && pli_file_map_has_large_pages(system);
-    f->is_memory = pli_file_map_is_memory(system);
-    f->has_uring = pli_file_uring_is_wanted(system);
-    return PLI_OK;
+    return f->fd < 0 ? pli_file_sys_fail(errno, "open", f->name, 0, -1) : find_system(f);
 }
 
 // What rank 0 tells when it has made and opened the file.
@@ -148,11 +172,17 @@ static long n_core(void)
 }
 
 // Rank 0 makes the file, so that one of all does.
-static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct opened *out)
+static enum pli_err open_made(struct pli_file *f)
 {
     int flags = ((f->amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
                 ((f->amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
-    enum pli_err err = f->comm != NULL ? open_one(f, flags) : PLI_ERR_NOMEM;
+    enum pli_err err = check_kind(f->name);
+    return err == PLI_OK ? open_one(f, flags) : err;
+}
+
+static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct opened *out)
+{
+    enum pli_err err = f->comm != NULL ? open_made(f) : PLI_ERR_NOMEM;
     *out = (struct opened){ .err = err,
                             .buffer = f->hints.buffer,
                             .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
@@ -209,6 +239,29 @@ static enum pli_err open_all(struct pli_file *f, struct pli_comm *comm, uint64_t
     return pli_file_agree_on(comm, err);
 }
 
+// In other clients of an IMPI job members have nothing in common but messages.
+static enum pli_err open_span(struct pli_file *f, struct pli_comm *comm, uint64_t context)
+{
+    int64_t seen[PLI_FILE_N_SEEN] = { 0 };
+    enum pli_err err = pli_comm_make_child(comm, comm->group, NULL, context, &f->comm);
+    if (err == PLI_OK) {
+        name_comm(f);
+    }
+    if (err == PLI_OK && comm->rank == 0) {
+        err = open_made(f);
+        err = err == PLI_OK ? pli_file_span_look(f, seen) : err;
+    }
+    enum pli_err told = pli_file_span_tell(comm, seen);
+    if (told != PLI_OK) {
+        return told;
+    }
+    if (err == PLI_OK && comm->rank != 0 && seen[0] != 0) {
+        err = pli_file_span_compare(f, open_one(f, 0), seen);
+    }
+    err = pli_file_agree_on(comm, err);
+    return err == PLI_OK ? pli_file_shared_create_far(f, comm) : err;
+}
+
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pli_list all = { &all, &all };
 
@@ -239,7 +292,7 @@ static void destroy(struct pli_file *f)
     pli_comm_release(f->comm);
     pli_file_view_release(&f->view);
     pli_errhandler_release(f->errhandler);
-    pli_info_release(f->hints.info);
+    pli_file_hints_release(f);
     if (f->fd >= 0) {
         close(f->fd);
     }
@@ -280,14 +333,17 @@ static enum pli_err create(const char *name, int amode, struct pli_info *info,
 }
 
 // Members are well and have said the same; they get the number of the file's communicator.
-static enum pli_err meet(struct pli_comm *comm, enum pli_err err, int amode, uint64_t *context_out)
+static enum pli_err meet(struct pli_comm *comm, enum pli_err err, int amode, uint64_t *context_out,
+                         bool *is_mixed_out)
 {
-    MPI_Offset most[3] = { amode, -amode, INT64_MIN };
+    MPI_Offset mode = comm->is_span ? pli_file_span_mode(amode) : amode;
+    MPI_Offset most[PLI_FILE_MOST] = { mode, -mode, INT64_MIN, 0 };
     if (comm->rank == 0) {
         most[2] = (MPI_Offset)pli_process_context();
     }
-    err = pli_file_agree_most(comm, err, most, 3);
+    err = pli_file_agree_most(comm, err, most, PLI_FILE_MOST);
     *context_out = (uint64_t)most[2];
+    *is_mixed_out = most[3] != 0;
     return err != PLI_OK || most[0] == -most[1]
                ? err
                : pli_fail(PLI_ERR_NOT_SAME, "argument amode is %d here, but differs between ranks",
@@ -321,13 +377,17 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
 {
     struct pli_file *f = NULL;
     enum pli_err err = check_amode(comm, name, amode);
-    if (comm->is_inter || comm->is_span) {
+    if (comm->is_inter || pli_file_span_is_refused(comm)) {
         return err;
     }
     uint64_t context;
+    bool is_mixed;
     err = err == PLI_OK ? create(name, amode, info, &f) : err;
-    err = meet(comm, err, amode, &context);
-    err = err == PLI_OK ? open_all(f, comm, context) : err;
+    err = meet(comm, err, amode, &context, &is_mixed);
+    if (err == PLI_OK) {
+        f->is_mixed = is_mixed;
+        err = comm->is_span ? open_span(f, comm, context) : open_all(f, comm, context);
+    }
     err = pli_file_settle_on(comm, name != NULL ? name : "", err);
     if (err != PLI_OK) {
         if (f != NULL) {

@@ -124,6 +124,12 @@ enum pli_err pli_file_set_atomicity(struct pli_file *f, int flag)
         return pli_fail(PLI_ERR_NOT_SAME, "argument flag is %d here, but differs between ranks",
                         flag);
     }
+    if (err == PLI_OK && flag != 0 && f->is_mixed) {
+        return pli_fail(PLI_ERR_UNSUPPORTED,
+                        "file %s cannot be in atomic mode: it is open in clients of several MPIs, "
+                        "which do not know each other's locks",
+                        f->name);
+    }
     if (err == PLI_OK) {
         f->is_atomic = flag != 0;
     }

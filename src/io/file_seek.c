@@ -4,6 +4,7 @@
 
 #include "io/file.h"
 #include "io/file_query.h"
+#include "io/file_wire.h"
 
 static enum pli_err check_offset(MPI_Offset offset)
 {
@@ -69,6 +70,14 @@ enum pli_err pli_file_seek_to(struct pli_file *f, MPI_Offset offset, int whence,
                                 "argument offset is %lld, which leads before the beginning of the "
                                 "view",
                                 (long long)offset);
+}
+
+int pli_file_seek_number(int whence)
+{
+    return whence == MPI_SEEK_SET   ? PLI_FILE_WIRE_SET
+           : whence == MPI_SEEK_CUR ? PLI_FILE_WIRE_CUR
+           : whence == MPI_SEEK_END ? PLI_FILE_WIRE_END
+                                    : -1;
 }
 
 enum pli_err pli_file_seek(struct pli_file *f, MPI_Offset offset, int whence)

@@ -13,6 +13,9 @@ struct pli_file;
 enum pli_err pli_file_seek_to(struct pli_file *f, MPI_Offset offset, int whence, MPI_Offset now,
                               MPI_Offset *out);
 
+// The number of a whence that all MPIs know (io/file_wire.h); -1: it is none.
+int pli_file_seek_number(int whence);
+
 // As the API table calls them.
 enum pli_err pli_file_seek(struct pli_file *f, MPI_Offset offset, int whence);
 enum pli_err pli_file_get_position(struct pli_file *f, MPI_Offset *out);

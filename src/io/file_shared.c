@@ -59,7 +59,7 @@ struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_
     return (struct pli_file_word){ pli_win_memory_offset(&m, m.at), (int64_t)m.where };
 }
 
-static enum pli_err make_window(struct pli_file *f, struct pli_comm *comm)
+enum pli_err pli_file_shared_create_far(struct pli_file *f, struct pli_comm *comm)
 {
     void *base = NULL;
     struct pli_info *info = NULL;
@@ -85,7 +85,7 @@ enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,
                                     struct pli_file_word word)
 {
     if (word.where == PLI_MEMORY_NONE) {
-        return make_window(f, comm);
+        return pli_file_shared_create_far(f, comm);
     }
     if (f->pointer.word == NULL) {
         struct pli_file_head *head = pli_win_memory_at((int)word.where, word.offset);
@@ -208,7 +208,8 @@ enum pli_err pli_file_shared_offset(struct pli_file *f, MPI_Offset *out)
 
 enum pli_err pli_file_shared_seek(struct pli_file *f, MPI_Offset offset, int whence)
 {
-    MPI_Offset mine[2] = { offset, whence }, first[2] = { offset, whence }, now = 0, to = 0;
+    MPI_Offset mine[2] = { offset, pli_file_seek_number(whence) }, now = 0, to = 0;
+    MPI_Offset first[2] = { mine[0], mine[1] };
     enum pli_err err = pli_file_async_settle(f, "MPI_File_seek_shared");
     if (err == PLI_OK && (f->amode & MPI_MODE_SEQUENTIAL) != 0) {
         err = pli_fail(PLI_ERR_UNSUPPORTED,

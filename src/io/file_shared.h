@@ -26,6 +26,8 @@ struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_
 // The others find it; a window is made where it is not memory. Collective.
 enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,
                                     struct pli_file_word word);
+// In a window, wherever the others are. Collective.
+enum pli_err pli_file_shared_create_far(struct pli_file *f, struct pli_comm *comm);
 void pli_file_shared_destroy(struct pli_file *f);
 // In a process that was just forked: leave that of its parent alone. Returns where it is, which
 // is not known where it is in a window.

@@ -50,6 +50,15 @@ static _Atomic MPI_Offset *own_end(const struct pli_file *f)
     return &words_of(f)->members[f->comm->rank].end;
 }
 
+// Nobody else writes the word, so it needs no instruction that would wait for the line before it to
+// leave the core. Context: lock of the window, or nobody writes.
+static void raise_own(const struct pli_file *f, MPI_Offset least)
+{
+    if (atomic_load_explicit(own_end(f), memory_order_relaxed) < least) {
+        atomic_store_explicit(own_end(f), least, memory_order_release);
+    }
+}
+
 static MPI_Offset largest_end(const struct pli_file *f)
 {
     MPI_Offset most = 0;
@@ -97,7 +106,9 @@ bool pli_file_shared_map_offer(struct pli_file *f)
 void pli_file_shared_map_note(struct pli_file *f, const struct pli_file_access *a)
 {
     if (f->window != NULL && a->is_write && a->done > 0) {
-        raise_to(own_end(f), pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->done));
+        pthread_mutex_lock(&f->window->lock);
+        raise_own(f, pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->done));
+        pthread_mutex_unlock(&f->window->lock);
     }
 }
 
@@ -149,7 +160,7 @@ static bool move_window(struct pli_file *f, struct pli_file_window *w, MPI_Offse
         return false;
     }
     if (s.st_size > atomic_load(&words->room)) {
-        raise_to(own_end(f), s.st_size);
+        raise_own(f, s.st_size);
     }
     raise_to(&words->room, hi);
     bool has_space = atomic_load(&words->made) >= hi && s.st_size >= hi;
@@ -189,11 +200,11 @@ bool pli_file_shared_map_write(struct pli_file_access *a)
             forget_window(f, w);
         }
     }
-    pthread_mutex_unlock(&w->lock);
     if (is_stored) {
         a->done = a->len;
-        raise_to(own_end(f), end);
+        raise_own(f, end);
     }
+    pthread_mutex_unlock(&w->lock);
     return is_stored;
 }
 
@@ -215,7 +226,7 @@ void pli_file_shared_map_reset(struct pli_file *f, MPI_Offset size, bool is_exac
     if (f->comm->rank == 0 && is_exact) {
         set_end(f, size);
     } else if (f->comm->rank == 0) {
-        raise_to(own_end(f), size);
+        raise_own(f, size);
     }
 }
 

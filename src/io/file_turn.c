@@ -15,10 +15,14 @@ enum {
     LOOKS = 64,            // between two at the clock
 };
 
+bool pli_file_turn_is_told(const struct pli_file *f, size_t len)
+{
+    return len >= SHORTEST && f->is_local && f->pointer.turn != NULL && f->comm->size > 1;
+}
+
 bool pli_file_turn_is_worth(const struct pli_file *f, size_t len)
 {
-    return len >= SHORTEST && f->is_local && f->pointer.turn != NULL && f->comm->size > 1 &&
-           pli_progress_spins() > 1;
+    return pli_file_turn_is_told(f, len) && pli_progress_spins() > 1;
 }
 
 void pli_file_turn_take(const struct pli_file *f)

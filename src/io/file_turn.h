@@ -11,7 +11,9 @@ struct pli_file;
 
 enum { PLI_FILE_TURN = 1 << 20 }; // bytes to write in one turn at most
 
-// Whether it is worth to wait for a turn to write len bytes.
+// Whether members can tell each other who writes, and len bytes are worth it.
+bool pli_file_turn_is_told(const struct pli_file *f, size_t len);
+// Whether it is worth to wait for a turn to write len bytes: each member has a core.
 bool pli_file_turn_is_worth(const struct pli_file *f, size_t len);
 // Nothing but speed depends on it: who has waited for long writes without.
 void pli_file_turn_take(const struct pli_file *f);

@@ -217,11 +217,22 @@ static bool fetch_list(struct pli_conn *from, uint64_t want, uint64_t address, u
 // do, and are fast only when all go the same way: they do not try ways.
 static bool choose_both(const struct pli_request *recv, uint64_t want, enum pli_copy_way *out)
 {
-    if (recv->lane->n_offer == 0 || want < BOTH_WORTH) {
+    struct pli_lane *lane = recv->lane;
+    bool is_coll = (recv->item.context & 3) == PLI_CHAN_COLL;
+    if (lane->is_posting && lane->is_both && !is_coll && want >= BOTH_WORTH) {
+        // The sends that come next are wanted first: else the other side, which is ahead, would
+        // have nothing to copy until this one has copied all that it posts receives for.
+        *out = PLI_COPY_BLOCKS;
+        return true;
+    }
+    if (!lane->is_posting && !is_coll) {
+        lane->is_both = lane->n_offer > 0;
+    }
+    if (lane->n_offer == 0 || want < BOTH_WORTH) {
         return false;
     }
-    if ((recv->item.context & 3) != PLI_CHAN_COLL) {
-        *out = pli_copy_select_both(recv->lane, want);
+    if (!is_coll) {
+        *out = pli_copy_select_both(lane, want);
         return true;
     }
     *out = PLI_COPY_READ;

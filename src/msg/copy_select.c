@@ -6,7 +6,8 @@
 // time of the whole row by its bytes, from the later of two moments, when a receive was known and
 // when the one before it was over: the latency of single messages, and the share of one in a stream
 // of them, whose ends may come all at once. Time in which two ways were under way counts for none.
-// A time that surprises is measured once more: others may have had the core.
+// A time that surprises is measured once more: others may have had the core. The first messages
+// that go a way count for nothing: they meet pages that are not mapped yet.
 //
 // Where data goes both ways the time of a receive says little: it includes what this core does for
 // the other direction, and the other core what it does for this one. There the work counts that a
@@ -21,7 +22,7 @@ enum {
     CLASS_MIN = 14, // log2 of the smallest size
     N_CLASS = 12,
     TRY = 4,        // messages in a row with one way when it is tried
-    FIRST = 24,     // in the first class, when much is in no cache and not yet mapped
+    FIRST = 8,      // before that, when nothing went this way yet: they do not count
     LOOK = 32,      // messages after which the best way is looked at again
     STAY = 4,       // such looks before another way is tried
     PATIENCE = 64,  // messages for which a change waits until none is under way
@@ -39,7 +40,7 @@ struct class
     float doubted;              // what the row before this one measured; 0: it did not surprise
     uint64_t ns, bytes;         // of the row so far
     uint8_t way, n_look, n_try, n_vain;
-    uint8_t begun;   // bits: ways that were ever tried
+    bool has_begun;  // some way was tried
     bool is_staying; // with the best one
     int32_t left;    // messages in a row that are to come
     // Both ways: work of this core by byte; 0: not measured.
@@ -53,7 +54,7 @@ static struct lane_costs {
     uint64_t start_ns;
     uint32_t n_open[PLI_N_COPY_WAY]; // receives under way
     bool is_mixed;                   // more than one way was, since start_ns
-    bool is_warm;                    // all ways were tried in some class
+    uint8_t warm;                    // bits: ways that messages have gone before
 } all_costs[PLI_NODE_N_LANE];
 
 static struct class *class_of(struct lane_costs *t, uint64_t size)
@@ -109,10 +110,15 @@ static bool is_surprise(const struct class *c, float cost)
 }
 
 // Count the messages in a row. False: the same again.
-static bool settle(struct class *c)
+static bool settle(struct lane_costs *t, struct class *c)
 {
-    if (c->begun == 0) {
+    if (!c->has_begun) {
         return true; // nothing was tried yet
+    }
+    if ((t->warm & 1u << c->way) == 0) {
+        t->warm |= (uint8_t)(1u << c->way);
+        c->ns = c->bytes = 0;
+        return false;
     }
     float was = c->cost[c->way], cost = c->bytes > 0 ? (float)c->ns / (float)c->bytes : 0;
     c->ns = c->bytes = 0;
@@ -140,7 +146,7 @@ static bool settle(struct class *c)
 // Messages in a row are over: count them, and say what comes next.
 static void turn(struct lane_costs *t, struct class *c, int n_way)
 {
-    if (!settle(c)) {
+    if (!settle(t, c)) {
         c->left = c->is_staying || c->n_vain > 0 ? LOOK : TRY;
         return;
     }
@@ -149,7 +155,6 @@ static void turn(struct lane_costs *t, struct class *c, int n_way)
     c->is_staying = false;
     if (w < 0) {
         int best = best_of(c, n_way);
-        t->is_warm = true;
         bool is_due = was_staying && n_way > 1 && ++c->n_look % STAY == 0;
         w = is_due ? again(c, n_way, best) : best;
         c->is_staying = w == best;
@@ -159,8 +164,8 @@ static void turn(struct lane_costs *t, struct class *c, int n_way)
                     (int)(c->cost[1] * 1000), (int)(c->cost[2] * 1000));
         }
     }
-    c->left = c->is_staying ? LOOK : t->is_warm || (c->begun & 1u << w) != 0 ? TRY : FIRST;
-    c->begun |= (uint8_t)(1u << w);
+    c->left = c->is_staying ? LOOK : (t->warm & 1u << w) != 0 ? TRY : FIRST;
+    c->has_begun = true;
     c->way = (uint8_t)w;
 }
 

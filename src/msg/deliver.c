@@ -182,7 +182,10 @@ void pli_deliver_unexpected(struct pli_request *recv, struct pli_unexpected *p)
     if (p->local != NULL) {
         pli_local_accept(recv, p);
     } else if (p->kind == PLI_MSG_RTS) {
+        struct pli_lane *lane = recv->lane;
+        lane->is_posting = (recv->flags & (PLI_REQ_BLOCKING | PLI_REQ_STACK)) == 0;
         pli_deliver_offer(recv, p->conn, p->remote, p->size, p->address, p->n_piece, p->form);
+        lane->is_posting = false;
     } else if (p->kind > PLI_MSG_RTS) {
         p->conn->ops->take(recv, p);
     } else {

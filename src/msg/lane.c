@@ -28,7 +28,6 @@ static void freeze(bool is_leaving)
     if (!is_leaving) {
         atomic_fetch_add(&pli_statistics_n_checkpoint, 1);
         pli_shm_again(&pli_proc.boot->node);
-        pli_lock_clone();
     }
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *l = atomic_load(&pli_proc.lanes[i]);

@@ -77,6 +77,8 @@ struct pli_lane {
     struct pli_handle_pool requests;
     struct pli_list streams; // sends whose data goes out in pieces
     uint32_t n_offer;        // sends that were offered and may be read, see cma.c
+    bool is_both;            // there were some when a large message came last
+    bool is_posting;         // a nonblocking receive begins that finds its message
     struct pli_list stalled; // conns with something pending
     struct pli_list pollers, tasks;
     struct pli_net_lane *net;    // what a transport has for the lane, else pli_net_none

@@ -42,7 +42,7 @@ static struct {
 enum pli_err pli_message_log_open(const char *dir, uint64_t job, uint32_t proc)
 {
     snprintf(log_file.path, sizeof log_file.path, "%s/messages.%u", dir, proc);
-    log_file.fd = open(log_file.path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    log_file.fd = open(log_file.path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     struct pli_message_log_title title = { .text = PLI_MESSAGE_LOG_TITLE, .job = job };
     if (log_file.fd < 0 || write(log_file.fd, &title, sizeof title) != (ssize_t)sizeof title) {
         return pli_fail(PLI_ERR_OTHER, "the log of messages %s cannot be written: %s",

@@ -311,21 +311,28 @@ enum pli_err pli_p2p_nothing(struct pli_comm *comm, int flags, struct pli_reques
     return r != NULL ? PLI_OK : no_memory();
 }
 
-// Send a small message that can go at once; NULL: it cannot. All that is left for the request to
-// say is that it is done: it keeps neither communicator nor type. Context: lane locked.
-static inline struct pli_request *send_now(const void *buf, MPI_Count count,
-                                           struct pli_datatype *type, int dest, int tag,
-                                           struct pli_comm *comm, enum pli_chan chan)
+// Send a small message that can go at once. Context: lane locked.
+static inline bool send_fast(const void *buf, MPI_Count count, struct pli_datatype *type, int dest,
+                             int tag, struct pli_comm *comm, enum pli_chan chan)
 {
     struct pli_lane *lane = comm->ep->lane;
     uint64_t size = (uint64_t)count * (uint64_t)type->size;
     uint64_t context = comm->context | (uint64_t)chan;
     struct pli_id to = pli_group_at(comm->remote, dest);
-    if (size >= lane->fast_end || !type->is_dense || lane->requests.free == NULL ||
-        lane->n_dead != 0 || pli_lane_is_own(lane, to) ||
-        pli_packed_is_external(type, comm, context) ||
-        !pli_fastpath_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag, context,
-                           type)) {
+    return size < lane->fast_end && type->is_dense && lane->n_dead == 0 &&
+           !pli_lane_is_own(lane, to) && !pli_packed_is_external(type, comm, context) &&
+           pli_fastpath_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag, context,
+                             type);
+}
+
+// The same with a request; NULL: it cannot go at once. All that is left for the request to say is
+// that it is done: it keeps neither communicator nor type. Context: lane locked.
+static inline struct pli_request *send_now(const void *buf, MPI_Count count,
+                                           struct pli_datatype *type, int dest, int tag,
+                                           struct pli_comm *comm, enum pli_chan chan)
+{
+    struct pli_lane *lane = comm->ep->lane;
+    if (lane->requests.free == NULL || !send_fast(buf, count, type, dest, tag, comm, chan)) {
         return NULL;
     }
     struct pli_request *r = pli_request_create(lane); // there is a free one
@@ -334,6 +341,28 @@ static inline struct pli_request *send_now(const void *buf, MPI_Count count,
     r->source = dest;
     atomic_store_explicit(&r->is_done, 1, memory_order_relaxed);
     return r;
+}
+
+struct pli_request *pli_p2p_isend_now(const void *buf, MPI_Count count, struct pli_datatype *type,
+                                      int dest, int tag, struct pli_comm *comm, enum pli_chan chan)
+{
+    struct pli_lane *lane = comm->ep->lane;
+    pli_lock_take(&lane->lock);
+    struct pli_request *r =
+        is_null_buffer(buf, count, type) ? NULL : send_now(buf, count, type, dest, tag, comm, chan);
+    pli_lock_drop(&lane->lock);
+    return r;
+}
+
+bool pli_p2p_notify_now(struct pli_datatype *type, int dest, int tag, struct pli_comm *comm,
+                        enum pli_chan chan)
+{
+    static const char nothing;
+    struct pli_lane *lane = comm->ep->lane;
+    pli_lock_take(&lane->lock);
+    bool is_sent = send_fast(&nothing, 0, type, dest, tag, comm, chan);
+    pli_lock_drop(&lane->lock);
+    return is_sent;
 }
 
 enum pli_err pli_p2p_isend_on(const void *buf, MPI_Count count, struct pli_datatype *type, int dest,

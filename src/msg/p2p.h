@@ -32,6 +32,13 @@ enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_dataty
 enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *type, int source,
                              int tag, struct pli_comm *comm, enum pli_chan chan,
                              MPI_Status *status);
+// A small message that can go at once, and a request that is done; NULL: it cannot. dest is not
+// MPI_PROC_NULL.
+struct pli_request *pli_p2p_isend_now(const void *buf, MPI_Count count, struct pli_datatype *type,
+                                      int dest, int tag, struct pli_comm *comm, enum pli_chan chan);
+// An empty message, without a request; false: it cannot go at once.
+bool pli_p2p_notify_now(struct pli_datatype *type, int dest, int tag, struct pli_comm *comm,
+                        enum pli_chan chan);
 // The same with a request of the caller's, which is told when it is over; nothing is retained. peer
 // is not MPI_PROC_NULL. On failure nothing was begun.
 enum pli_err pli_p2p_begin_send(struct pli_request_child *c, const void *buf, MPI_Count count,

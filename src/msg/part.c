@@ -30,6 +30,7 @@ struct part {
     struct pli_task task; // receiver: begin the round, once the announcement is here
     struct pli_request *self;
     struct pli_request *setup; // the announcement, until it is over
+    struct plan *told;         // what it carries; goes with it
     struct plan plan;          // of the sender; the receiver's copy after the set-up
     int n_part;                // as this side cuts the data
     int peer;
@@ -155,11 +156,7 @@ static void clean(struct pli_request *r)
         return;
     }
     if (part->setup != NULL) {
-        if ((r->flags & PLI_REQ_SEND) == 0) {
-            part->setup->ops->cancel(part->setup);
-        }
-        pli_progress_wait(part->setup);
-        pli_request_destroy(part->setup);
+        pli_request_forget(part->setup); // a receive keeps its match: the next one has another
     }
     end_round(part);
     free(part->req);
@@ -210,8 +207,9 @@ static enum pli_err receive_part(struct pli_request *r, struct part *part, int i
 // The announcement is here: see whether the two sides agree, and make room.
 static enum pli_err accept_plan(struct pli_request *r, struct part *part)
 {
-    uint64_t total = part->plan.bytes * (uint64_t)part->plan.n_part;
     bool is_gone;
+    part->plan = *part->told;
+    uint64_t total = part->plan.bytes * (uint64_t)part->plan.n_part;
     enum pli_err err = pli_request_report(part->setup, MPI_STATUS_IGNORE, &is_gone);
     part->setup = NULL;
     if (err != PLI_OK) {
@@ -333,6 +331,18 @@ static enum pli_err make(const void *buf, int n_part, MPI_Count count, struct pl
     return PLI_OK;
 }
 
+// The announcement is on its way, or cannot be, and the request goes.
+static enum pli_err settle(struct part *part, enum pli_err err)
+{
+    if (err != PLI_OK) {
+        if (part->setup == NULL) {
+            free(part->told);
+        }
+        pli_request_destroy(part->self);
+    }
+    return err;
+}
+
 enum pli_err pli_part_psend_init(const void *buf, int n_part, MPI_Count count,
                                  struct pli_datatype *type, int dest, int tag,
                                  struct pli_comm *comm, struct pli_info *info,
@@ -349,14 +359,15 @@ enum pli_err pli_part_psend_init(const void *buf, int n_part, MPI_Count count,
     struct part *part = (*out)->ext;
     part->plan = (struct plan){ take_tags(n_part), n_part, (uint64_t)count * (uint64_t)type->size };
     part->req = calloc((size_t)n_part + 1, sizeof *part->req);
-    err = part->req == NULL
-              ? pli_fail(PLI_ERR_NOMEM, "no memory for a partitioned send")
-              : pli_p2p_isend_on(&part->plan, sizeof part->plan, pli_datatype_basic(MPI_BYTE), dest,
-                                 tag, comm, PLI_CHAN_SETUP, 0, &part->setup);
-    if (err != PLI_OK) {
-        pli_request_destroy(*out);
+    part->told = malloc(sizeof *part->told);
+    if (part->req == NULL || part->told == NULL) {
+        err = pli_fail(PLI_ERR_NOMEM, "no memory for a partitioned send");
+    } else {
+        *part->told = part->plan;
+        err = pli_p2p_isend_on(part->told, sizeof *part->told, pli_datatype_basic(MPI_BYTE), dest,
+                               tag, comm, PLI_CHAN_SETUP, PLI_REQ_OWNS_BUFFER, &part->setup);
     }
-    return err;
+    return settle(part, err);
 }
 
 enum pli_err pli_part_precv_init(void *buf, int n_part, MPI_Count count, struct pli_datatype *type,
@@ -372,12 +383,17 @@ enum pli_err pli_part_precv_init(void *buf, int n_part, MPI_Count count, struct 
         return err;
     }
     struct part *part = (*out)->ext;
-    err = pli_p2p_irecv_on(&part->plan, sizeof part->plan, pli_datatype_basic(MPI_BYTE), source,
-                           tag, comm, PLI_CHAN_SETUP, &part->setup);
-    if (err != PLI_OK) {
-        pli_request_destroy(*out);
+    part->told = calloc(1, sizeof *part->told);
+    err = part->told == NULL
+              ? pli_fail(PLI_ERR_NOMEM, "no memory for a partitioned receive")
+              : pli_p2p_irecv_on(part->told, sizeof *part->told, pli_datatype_basic(MPI_BYTE),
+                                 source, tag, comm, PLI_CHAN_SETUP, &part->setup);
+    if (err == PLI_OK) {
+        pli_lock_take(&part->setup->lane->lock);
+        part->setup->flags |= PLI_REQ_OWNS_BUFFER;
+        pli_lock_drop(&part->setup->lane->lock);
     }
-    return err;
+    return settle(part, err);
 }
 
 static enum pli_err check(const struct pli_request *r, bool wants_send, int part)

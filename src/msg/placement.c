@@ -25,15 +25,18 @@ enum {
     LOOK_NS = 100000,  // between two looks at where the others are
     MOVE_NS = 4000000, // between two moves, and up to
     MOVE_MAX_NS = 128000000,
+    STAY_NS = 128000000, // after a move it sleeps where it is
+    CROWDED_EVERY = 16,  // waits are many, and mostly short, where ranks share cores
+    MANY = 16,           // so many more ranks on a host look half, a third, ... as often
+    NOWHERE = -1,
     PATIENCE = 8, // looks after which also the one moves that should stay
     ASK_MAX = 64  // processes the kernel is asked about, one by one
 };
 
 // Who else is where, as far as it is known.
 struct others {
-    cpu_set_t taken;
-    bool is_here;     // one of them on this processor
-    uint32_t highest; // the highest index of those
+    uint16_t n[CPU_SETSIZE]; // on each processor
+    uint32_t highest;        // the highest index of those on this one
 };
 
 static void add_other(struct others *o, int cpu, uint32_t index, int here)
@@ -41,11 +44,10 @@ static void add_other(struct others *o, int cpu, uint32_t index, int here)
     if (cpu < 0 || cpu >= CPU_SETSIZE) {
         return;
     }
-    CPU_SET(cpu, &o->taken);
     if (cpu == here) {
-        o->highest = o->is_here && o->highest > index ? o->highest : index;
-        o->is_here = true;
+        o->highest = o->n[here] > 0 && o->highest > index ? o->highest : index;
     }
+    o->n[cpu]++;
 }
 
 // What the ranks of this host have told; is_exact: and, where the kernel tells, where they are now.
@@ -69,68 +71,72 @@ static void look_at_host(struct others *o, int here, bool is_exact)
 
 // All that is known of the others. The rank of another host that has the same cores, and with which
 // this one exchanges messages now, is where its packets come from.
-static struct others look(struct pli_lane *lane, int here, bool is_exact)
+static void look(struct others *o, struct pli_lane *lane, int here, bool is_exact)
 {
-    struct others o = { .is_here = false };
-    CPU_ZERO(&o.taken);
-    look_at_host(&o, here, is_exact);
+    memset(o, 0, sizeof *o);
+    look_at_host(o, here, is_exact);
     uint32_t index = 0;
     int cpu = lane->net->ops->peer_processor(lane->net, &index);
-    add_other(&o, cpu, index, here);
-    return o;
+    add_other(o, cpu, index, here);
 }
 
-int pli_placement_target(int here, const cpu_set_t *allowed, const cpu_set_t *taken)
+int pli_placement_target(int here, const cpu_set_t *allowed, const uint16_t n[CPU_SETSIZE])
 {
-    for (int d = 1; d < CPU_SETSIZE; d++) {
+    int to = -1;
+    int left = CPU_COUNT(allowed) - (CPU_ISSET(here, allowed) ? 1 : 0); // to be looked at
+    for (int d = 1; d < CPU_SETSIZE && left > 0; d++) {
         for (int sign = -1; sign <= 1; sign += 2) {
             int cpu = here + sign * d;
-            if (cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, allowed) &&
-                !CPU_ISSET(cpu, taken)) {
-                return cpu;
+            if (cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, allowed)) {
+                to = n[cpu] < n[to < 0 ? here : to] ? cpu : to;
+                left--;
             }
         }
     }
-    return -1;
+    return to;
 }
 
-// False: it is not allowed, or has no sense, now and later.
-static bool move(const struct others *o, int here)
+_Atomic bool pli_placement_is_shared;
+
+// It and others came to one processor a short while ago.
+static _Thread_local uint64_t stay_until;
+
+// False: it is not allowed, now and later.
+static bool move(int here, int to, const cpu_set_t *mask)
 {
-    cpu_set_t mask, one;
-    if (sched_getaffinity(0, sizeof mask, &mask) != 0 || CPU_COUNT(&mask) < 2) {
-        return false; // more processors than a set has room for, or bound to one
-    }
-    int to = pli_placement_target(here, &mask, &o->taken);
-    if (to < 0) {
-        return true;
-    }
+    cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(to, &one);
     if (sched_setaffinity(0, sizeof one, &one) != 0) {
         return errno != EPERM && errno != ENOSYS; // else the processor has just gone
     }
-    if (sched_setaffinity(0, sizeof mask, &mask) != 0) {
+    if (sched_setaffinity(0, sizeof *mask, mask) != 0) {
         pli_log(PLI_WARN, "this rank stays on processor %d: its affinity could not be set back: %s",
                 to, strerror(errno));
         return false;
     }
-    pli_log(PLI_DEBUG, "moved from processor %d, which another rank has, to %d", here, to);
+    pli_log(PLI_DEBUG, "moved from processor %d, where more ranks are, to %d", here, to);
     return true;
+}
+
+// False: more processors than a set has room for, or bound to one.
+static bool read_mask(cpu_set_t *mask)
+{
+    return sched_getaffinity(0, sizeof *mask, mask) == 0 && CPU_COUNT(mask) > 1;
 }
 
 static void tell(int here)
 {
     _Atomic uint32_t *mine = &pli_proc.boot->node.rows[pli_proc.boot->row].processor;
-    if (atomic_load_explicit(mine, memory_order_relaxed) != (uint32_t)here + 1) {
-        atomic_store_explicit(mine, (uint32_t)here + 1, memory_order_relaxed);
+    if (atomic_load_explicit(mine, memory_order_relaxed) != (uint32_t)(here + 1)) {
+        atomic_store_explicit(mine, (uint32_t)(here + 1), memory_order_relaxed);
     }
 }
 
 // Threads with an endpoint each are ranks too, and do not tell where they are.
 static bool is_of_use(void)
 {
-    return pli_conf.spread && !pli_lane_is_oversubscribed() &&
+    return pli_conf.spread &&
            atomic_load_explicit(&pli_proc.n_attached, memory_order_relaxed) == 0 &&
            !pli_progress_thread_is_me();
 }
@@ -146,32 +152,95 @@ static uint64_t pause_after(uint64_t now)
     return pause_ns;
 }
 
+static void set_shared(bool is)
+{
+    atomic_store_explicit(&pli_placement_is_shared, is, memory_order_relaxed);
+}
+
+// Too many are here, by what they have told. Of those the one with the highest index moves, unless
+// it never comes to it. False: it cannot, now and later.
+__attribute__((cold)) static bool part(struct pli_lane *lane, struct others *o, int here,
+                                       const cpu_set_t *mask, uint64_t now)
+{
+    static _Thread_local uint32_t n_shared;         // looks in a row that found this
+    static _Thread_local uint64_t last_ns, move_ns; // the last look, and the next move
+    n_shared = now - last_ns < 8 * LOOK_NS ? n_shared + 1 : 1;
+    last_ns = now;
+    set_shared(true);
+    stay_until = now + STAY_NS; // whoever moves, the other one must not be taken after it
+    if (now < move_ns || (o->highest > pli_proc.boot->index && n_shared <= PATIENCE)) {
+        return true;
+    }
+    n_shared = 0;
+    look(o, lane, here, true);
+    int to = pli_placement_target(here, mask, o->n);
+    bool is_possible = to < 0 || move(here, to, mask);
+    if (to >= 0) {
+        tell(sched_getcpu());
+        move_ns = now + pause_after(now);
+    }
+    set_shared(to >= 0 && sched_getcpu() == here);
+    return is_possible;
+}
+
 void pli_placement_check(struct pli_lane *lane)
 {
     static _Thread_local uint64_t next_ns;
-    static _Thread_local uint32_t n_shared; // looks in a row that found another rank here
-    static _Thread_local bool is_over;      // moving is not possible
-    if (is_over || !is_of_use()) {
+    static _Thread_local bool is_over; // moving is not possible
+    static _Thread_local uint32_t n_call;
+    n_call++;
+    if (is_over || (pli_lane_is_oversubscribed() && n_call % CROWDED_EVERY != 0) || !is_of_use()) {
         return;
     }
     int here = sched_getcpu();
     uint64_t now = pli_clock_ns();
-    if (here < 0 || now < next_ns) {
+    if (here < 0 || here >= CPU_SETSIZE || now < next_ns) {
         return;
     }
     tell(here);
-    next_ns = now + LOOK_NS;
-    struct others o = look(lane, here, false);
-    n_shared = o.is_here ? n_shared + 1 : 0;
-    // Of two the one with the higher index moves, unless it never comes to it.
-    if (o.is_here && (o.highest < pli_proc.boot->index || n_shared > PATIENCE)) {
-        o = look(lane, here, true);
-        if (o.is_here) {
-            is_over = !move(&o, here);
-            tell(sched_getcpu());
-            next_ns = now + pause_after(now);
-            n_shared = 0;
-        }
+    next_ns = now + LOOK_NS * (1 + pli_node_n_used(&pli_proc.boot->node) / MANY);
+    set_shared(false);
+    struct others o;
+    cpu_set_t mask;
+    look(&o, lane, here, false);
+    if (o.n[here] == 0) {
+        return;
+    }
+    is_over = !read_mask(&mask);
+    if (!is_over && pli_placement_target(here, &mask, o.n) >= 0) {
+        is_over = !part(lane, &o, here, &mask, now);
+    }
+}
+
+bool pli_placement_sleep(bool is_endless, cpu_set_t *mask_out)
+{
+    if (is_endless && is_of_use()) {
+        tell(NOWHERE);
+    }
+    if (is_endless || stay_until == 0) {
+        return false;
+    }
+    if (pli_clock_ns() > stay_until) {
+        stay_until = 0;
+        return false;
+    }
+    cpu_set_t one;
+    int here = sched_getcpu();
+    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof *mask_out, mask_out) != 0) {
+        return false;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(here, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+void pli_placement_wake(const cpu_set_t *mask)
+{
+    if (sched_setaffinity(0, sizeof *mask, mask) != 0) {
+        pli_log(PLI_WARN,
+                "this rank stays on its processor: its affinity could not be set back: %s",
+                strerror(errno));
+        stay_until = 0;
     }
 }
 
@@ -180,12 +249,17 @@ bool pli_placement_leave_peer(struct pli_lane *lane)
     static _Thread_local bool is_over; // moving is not possible
     uint32_t index;
     int here = sched_getcpu();
-    if (here < 0 || lane->net->ops->peer_processor(lane->net, &index) != here) {
+    if (here < 0 || here >= CPU_SETSIZE ||
+        lane->net->ops->peer_processor(lane->net, &index) != here) {
         return true;
     }
-    struct others o = { .is_here = true };
-    CPU_ZERO(&o.taken);
-    CPU_SET(here, &o.taken);
-    is_over = is_over || !pli_conf.spread || !move(&o, here);
+    cpu_set_t mask;
+    is_over = is_over || !pli_conf.spread || !read_mask(&mask);
+    if (!is_over) {
+        uint16_t n[CPU_SETSIZE] = { 0 };
+        n[here] = 1;
+        int to = pli_placement_target(here, &mask, n);
+        is_over = to >= 0 && !move(here, to, &mask);
+    }
     return sched_getcpu() != here;
 }

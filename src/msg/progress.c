@@ -36,6 +36,8 @@ enum {
     PATIENCE = 3,        // tests in a row without a result before the core is left to others
     CLOSE_NS = 50,       // tests in a loop may differ by this and by half
     CLOSE_GROWS = 8192,  // and the time between two grows by this part with each
+    WARM = 6,            // tests after a turn of others until the core is as fast as before
+    SWITCH_NS = 1000,    // giving way that takes so long was one
     COMPUTE_NS = 50000,  // a program that computes between tests gives way after so long
     TESTS = 256,         // the same where every rank has a core: some 10 us
     IDLE_EVERY = 1024,   // tests without a result between two at lanes of threads not in MPI
@@ -208,10 +210,11 @@ uint32_t pli_progress_spins(void)
     // no crowd.
     bool has_others = pli_proc.is_multiple &&
                       atomic_load_explicit(&pli_proc.n_attached, memory_order_relaxed) == 0;
-    return pli_conf.spin >= 0             ? (uint32_t)pli_conf.spin
-           : pli_lane_is_oversubscribed() ? 1
-           : has_others                   ? SPIN_THREADS
-                                          : SPIN_QUIET;
+    bool is_shared = atomic_load_explicit(&pli_placement_is_shared, memory_order_relaxed);
+    return pli_conf.spin >= 0                          ? (uint32_t)pli_conf.spin
+           : pli_lane_is_oversubscribed() || is_shared ? 1
+           : has_others                                ? SPIN_THREADS
+                                                       : SPIN_QUIET;
 }
 
 static uint32_t yields(const struct pli_waiter *w)
@@ -295,15 +298,28 @@ static int poll_orphans(const struct pli_waiter *w)
 }
 
 // Whether the program does nothing but test: the last two tests follow each other as closely as
-// ever two did. What is taken for close grows slowly, for a loop whose tests take longer.
-static bool is_testing_only(uint64_t now)
+// ever two did. After a turn of others a core runs slower at first, so each of the first tests is
+// compared with its like. What is taken for close grows slowly, for a loop whose tests take longer.
+struct test_pace {
+    uint64_t last_ns;
+    uint64_t closest_ns[WARM + 1]; // of the first test after a turn, of the second, ... of others
+    uint32_t n_since;              // tests since the turn, up to WARM
+    bool was_close;                // the last one
+};
+
+static bool is_testing_only(struct test_pace *p, uint64_t now)
 {
-    static _Thread_local uint64_t last_ns, closest_ns = UINT64_MAX / 4;
-    uint64_t gap = now - last_ns;
-    last_ns = now;
-    closest_ns += closest_ns / CLOSE_GROWS;
-    closest_ns = gap < closest_ns ? gap : closest_ns;
-    return gap < 2 * closest_ns + CLOSE_NS;
+    uint64_t gap = now - p->last_ns, *closest = &p->closest_ns[p->n_since];
+    p->last_ns = now;
+    p->n_since += p->n_since < WARM ? 1 : 0;
+    if (*closest == 0) {
+        *closest = UINT64_MAX / 4;
+    }
+    *closest += *closest / CLOSE_GROWS;
+    *closest = gap < *closest ? gap : *closest;
+    bool is_close = gap < 2 * *closest + CLOSE_NS, is_loop = is_close && p->was_close;
+    p->was_close = is_close;
+    return is_loop;
 }
 
 // A program that asks again and again waits: where ranks share cores, what it waits for may need
@@ -312,6 +328,7 @@ static bool is_testing_only(uint64_t now)
 static void give_way_after(struct pli_lane *lane, uint32_t n_empty, bool is_loop)
 {
     static _Thread_local uint64_t way_ns; // when it last gave way
+    static _Thread_local struct test_pace pace = { .n_since = WARM };
     if (__builtin_expect(!pli_lane_is_oversubscribed(), 1)) {
         if (__builtin_expect(n_empty % TESTS == TESTS - 1, 0)) {
             pli_placement_check(lane);
@@ -320,11 +337,12 @@ static void give_way_after(struct pli_lane *lane, uint32_t n_empty, bool is_loop
         return;
     }
     uint64_t now = pli_clock_ns();
-    is_loop = is_testing_only(now) || is_loop;
+    is_loop = is_testing_only(&pace, now) || is_loop;
     if (n_empty >= PATIENCE && (is_loop || now - way_ns > COMPUTE_NS)) {
-        pli_cpu_rest();
-        way_ns = pli_clock_ns();
-        is_testing_only(way_ns); // the next test follows this
+        pli_placement_check(lane);
+        way_ns = pli_cpu_rest_at(now);
+        pace.last_ns = way_ns; // the next test follows this
+        pace.n_since = way_ns - now > SWITCH_NS ? 0 : pace.n_since;
     }
 }
 
@@ -498,7 +516,12 @@ void pli_progress_sleep(struct pli_waiter *w, uint64_t time_ns)
 {
     bool is_counted = pli_statistics_is_on();
     uint64_t since_ns = is_counted ? pli_clock_ns() : 0;
+    cpu_set_t mask;
+    bool is_bound = pli_placement_sleep(time_ns == 0, &mask);
     sleep_at(w, time_ns);
+    if (is_bound) {
+        pli_placement_wake(&mask);
+    }
     retract(w);
     if (is_counted) {
         pli_statistics_hooks->slept(w->lane, since_ns);

@@ -16,8 +16,8 @@ enum pli_err pli_segment_claim(char **out);
 
 enum { PLI_SEGMENT_PAGE = 65536 }; // of any machine
 
-// Whole pages; NULL: there is no room, or no segment: of processes that came later, of UPC, or
-// where so many addresses cannot be had. Context: any thread.
+// Whole pages; NULL: there is no room, or no segment: of UPC, or where so many addresses cannot be
+// had. Those of processes that came later are smaller. Context: any thread.
 void *pli_segment_take(size_t size);
 void pli_segment_give(void *p); // NULL is fine; the memory goes back to the system
 

@@ -2,6 +2,7 @@
 // MPI_Sendrecv and its relatives. The nonblocking forms are one request over two.
 #include "msg/sendrecv.h"
 
+#include "base/conf.h"
 #include "msg/external32.h"
 #include "msg/endpoint.h"
 #include "msg/sendrecv_retry.h"
@@ -23,19 +24,45 @@ struct pair {
     void *copy; // of the data to send, when the buffer is the receive's too
 };
 
-// The send failed. The receive's buffer is the caller's: it must not stay posted. Whether it was
-// done all the same; the reason of the send stays the one that is told.
-static bool give_up(struct pli_request *recv, MPI_Status *status)
+// The other half failed. The buffer of this one is the caller's: it must not stay begun. Whether it
+// was done all the same; the reason of the first failure stays the one that is told.
+static bool give_up(struct pli_request *half, MPI_Status *status)
 {
-    recv->ops->cancel(recv);
-    pli_progress_wait(recv);
-    bool is_done = recv->err == PLI_OK && (recv->state & PLI_REQ_CANCELLED) == 0, is_gone;
+    half->ops->cancel(half);
+    pli_progress_wait(half);
+    bool is_done = half->err == PLI_OK && (half->state & PLI_REQ_CANCELLED) == 0, is_gone;
     if (is_done) {
-        pli_request_report(recv, status, &is_gone);
+        pli_request_report(half, status, &is_gone);
     } else {
-        pli_request_destroy(recv);
+        pli_request_destroy(half);
     }
     return is_done;
+}
+
+// A large message is offered before the receive begins, which may copy one that was offered to this
+// rank: two ranks that exchange copy at the same time so. Not where a failure of one half must
+// leave the other.
+static enum pli_err offer_first(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
+                                int dest, int sendtag, struct pli_comm *comm, enum pli_chan chan,
+                                struct pli_request **out)
+{
+    bool is_worth = n_send * stype->size > pli_conf.eager_max && !pli_request_may_be_withdrawn;
+    return is_worth ? pli_p2p_isend_on(sendbuf, n_send, stype, dest, sendtag, comm, chan,
+                                       PLI_REQ_BLOCKING, out)
+                    : PLI_OK;
+}
+
+// The send of an exchange, as far as it is not begun.
+static enum pli_err end_send(struct pli_request *begun, const void *sendbuf, MPI_Count n_send,
+                             struct pli_datatype *stype, int dest, int sendtag,
+                             struct pli_comm *comm, enum pli_chan chan)
+{
+    bool is_gone;
+    if (begun == NULL) {
+        return pli_p2p_send_on(sendbuf, n_send, stype, dest, sendtag, comm, chan, 0);
+    }
+    pli_progress_wait(begun);
+    return pli_request_report(begun, MPI_STATUS_IGNORE, &is_gone);
 }
 
 enum pli_err pli_sendrecv_on(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
@@ -44,17 +71,24 @@ enum pli_err pli_sendrecv_on(const void *sendbuf, MPI_Count n_send, struct pli_d
                              struct pli_comm *comm, enum pli_chan chan, MPI_Status *status,
                              struct pli_sendrecv_half *half)
 {
-    struct pli_request *recv = NULL;
+    struct pli_request *recv = NULL, *begun = NULL;
     struct pli_sendrecv_half none;
     bool is_gone;
     half = half != NULL ? half : &none;
     half->is_sent = half->is_received = false;
-    enum pli_err err = pli_p2p_irecv_as(recvbuf, n_recv, rtype, source, recvtag, comm, chan,
-                                        PLI_REQ_BLOCKING, &recv);
+    enum pli_err err = offer_first(sendbuf, n_send, stype, dest, sendtag, comm, chan, &begun);
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_p2p_send_on(sendbuf, n_send, stype, dest, sendtag, comm, chan, 0);
+    err = pli_p2p_irecv_as(recvbuf, n_recv, rtype, source, recvtag, comm, chan, PLI_REQ_BLOCKING,
+                           &recv);
+    if (err != PLI_OK) {
+        if (begun != NULL) {
+            give_up(begun, MPI_STATUS_IGNORE);
+        }
+        return err;
+    }
+    err = end_send(begun, sendbuf, n_send, stype, dest, sendtag, comm, chan);
     if (err == PLI_ERR_PROC_FAILED) {
         // As if each half had a thread of its own: the source may live, and wait for this receive.
         pli_progress_wait(recv);

@@ -105,13 +105,8 @@ void pli_cursor_kernel_strided(char *dst, ptrdiff_t dst_step, const char *src, p
             memcpy(pli_cursor_at(base, places[i]), src + i * N, N);                                \
         }                                                                                          \
     }
-INDEXED(1)
-INDEXED(2)
-INDEXED(4)
-INDEXED(8)
-INDEXED(16)
-INDEXED(24)
-INDEXED(32)
+#define EACH_INDEXED(DO) DO(1) DO(2) DO(4) DO(8) DO(16) DO(24) DO(32)
+EACH_INDEXED(INDEXED)
 
 void pli_cursor_kernel_gather(char *dst, const char *base, const MPI_Count *places, size_t len,
                               size_t n)
@@ -121,13 +116,7 @@ void pli_cursor_kernel_gather(char *dst, const char *base, const MPI_Count *plac
     case N:                                                                                        \
         gather_##N(dst, base, places, n);                                                          \
         break;
-        CASE(1)
-        CASE(2)
-        CASE(4)
-        CASE(8)
-        CASE(16)
-        CASE(24)
-        CASE(32)
+        EACH_INDEXED(CASE)
 #undef CASE
     default:
         for (size_t i = 0; i < n; i++) {
@@ -144,13 +133,7 @@ void pli_cursor_kernel_scatter(char *base, const MPI_Count *places, const char *
     case N:                                                                                        \
         scatter_##N(base, places, src, n);                                                         \
         break;
-        CASE(1)
-        CASE(2)
-        CASE(4)
-        CASE(8)
-        CASE(16)
-        CASE(24)
-        CASE(32)
+        EACH_INDEXED(CASE)
 #undef CASE
     default:
         for (size_t i = 0; i < n; i++) {

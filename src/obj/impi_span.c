@@ -177,6 +177,24 @@ enum pli_err pli_impi_span_check_windows(const struct pli_comm *c)
                     pli_comm_say(c));
 }
 
+bool pli_impi_span_has_files(void)
+{
+    return pli_boot.gateway->has_files != 0;
+}
+
+enum pli_err pli_impi_span_check_files(const struct pli_comm *c)
+{
+    if (pli_impi_span_has_files()) {
+        return PLI_OK;
+    }
+    return pli_fail(
+        PLI_ERR_UNSUPPORTED,
+        "%s cannot have files: a client of the IMPI job is neither of Pliant MPI nor of "
+        "libimpi, or an older one of them, or its machine has another form of data; "
+        "split off a communicator of one client (IMPI_CLIENT_COLOR)",
+        pli_comm_say(c));
+}
+
 bool pli_impi_span_has_made(void)
 {
     return pli_boot.gateway != NULL && pli_boot.gateway->has_made != 0;

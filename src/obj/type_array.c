@@ -38,13 +38,7 @@ static enum pli_err wrap(struct pli_datatype *t, struct pli_datatype *inner,
                          struct pli_datatype **out)
 {
     t->recipe->inner = inner;
-    enum pli_err err = pli_type_blocks_finish(t);
-    if (err != PLI_OK) {
-        pli_datatype_release(t);
-        return err;
-    }
-    *out = t;
-    return PLI_OK;
+    return pli_type_blocks_complete(t, out);
 }
 
 static enum pli_err check_subarray(int ndims, struct pli_ints sizes, struct pli_ints subsizes,

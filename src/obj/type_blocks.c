@@ -271,3 +271,14 @@ enum pli_err pli_type_blocks_finish(struct pli_datatype *t)
     t->is_dense = t->is_run && t->size == t->extent;
     return PLI_OK;
 }
+
+enum pli_err pli_type_blocks_complete(struct pli_datatype *t, struct pli_datatype **out)
+{
+    enum pli_err err = pli_type_blocks_finish(t);
+    if (err != PLI_OK) {
+        pli_datatype_release(t);
+        return err;
+    }
+    *out = t;
+    return PLI_OK;
+}

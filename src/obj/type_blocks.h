@@ -31,4 +31,7 @@ struct pli_type_block pli_type_blocks_at(const struct pli_type_blocks *b, MPI_Co
 // sentence when a number does not fit. [MPI-5.0 5.1.6 to 5.1.8]
 enum pli_err pli_type_blocks_finish(struct pli_datatype *t);
 
+// The same, and give t to the caller; it is released if that fails.
+enum pli_err pli_type_blocks_complete(struct pli_datatype *t, struct pli_datatype **out);
+
 #endif

@@ -5,18 +5,6 @@
 #include "obj/type_blocks.h"
 #include "obj/type_calls.h"
 
-// Fill in the rest of a type whose recipe is complete; it goes when that fails.
-static enum pli_err finish(struct pli_datatype *t, struct pli_datatype **out)
-{
-    enum pli_err err = pli_type_blocks_finish(t);
-    if (err != PLI_OK) {
-        pli_datatype_release(t);
-        return err;
-    }
-    *out = t;
-    return PLI_OK;
-}
-
 // A recipe of n integers, or counts in the large form, perhaps an address, and one type.
 static enum pli_err make(int combiner, bool is_large, int n, const MPI_Count numbers[], int n_addr,
                          struct pli_datatype *old, struct pli_datatype **out)
@@ -45,7 +33,7 @@ static enum pli_err make_finished(int combiner, bool is_large, int n, const MPI_
 {
     struct pli_datatype *t;
     enum pli_err err = make(combiner, is_large, n, numbers, n_addr, old, &t);
-    return err == PLI_OK ? finish(t, out) : err;
+    return err == PLI_OK ? pli_type_blocks_complete(t, out) : err;
 }
 
 enum pli_err pli_type_contiguous(MPI_Count count, struct pli_datatype *old,

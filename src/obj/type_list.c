@@ -29,17 +29,6 @@ static enum pli_err check_lens(MPI_Count count, struct pli_ints lens)
     return err;
 }
 
-static enum pli_err finish(struct pli_datatype *t, struct pli_datatype **out)
-{
-    enum pli_err err = pli_type_blocks_finish(t);
-    if (err != PLI_OK) {
-        pli_datatype_release(t);
-        return err;
-    }
-    *out = t;
-    return PLI_OK;
-}
-
 // Write the recipe: head numbers, then the lists. In the plain form displacements in bytes are
 // addresses and all else is an integer; in the large form everything is a count.
 static void fill(struct pli_type_recipe *r, int n_head, const MPI_Count head[], MPI_Count count,
@@ -95,7 +84,7 @@ static enum pli_err make(int combiner, bool is_large, MPI_Count count, struct pl
     }
     pli_datatype_keep(t, 0, old);
     fill(t->recipe, (int)n_head, head, count, has_lens ? lens : (struct pli_ints){ 0 }, displs);
-    return finish(t, out);
+    return pli_type_blocks_complete(t, out);
 }
 
 enum pli_err pli_type_indexed(MPI_Count count, struct pli_ints lens, struct pli_ints displs,
@@ -161,5 +150,5 @@ enum pli_err pli_type_struct(MPI_Count count, struct pli_ints lens, struct pli_i
         pli_datatype_keep(t, i, pli_handle_get(types[i], PLI_KIND_DATATYPE));
     }
     fill(t->recipe, 1, &count, count, lens, displs);
-    return finish(t, out);
+    return pli_type_blocks_complete(t, out);
 }

@@ -207,6 +207,9 @@ struct pli_request *pli_region_msg_plain(struct pli_region_part *m, int to, size
 
 enum pli_err pli_region_msg_notify(struct pli_region *r, int to, uint32_t tag)
 {
+    if (pli_p2p_notify_now(pli_region_msg_byte(), to, (int)tag, r->comm, PLI_CHAN_P2P)) {
+        return PLI_OK;
+    }
     struct pli_region_part *m = pli_region_msg_new(r, 0, 0);
     return m == NULL ? PLI_ERR_NOMEM
                      : pli_region_msg_send_data(m, to, tag, &m->msg, 0, pli_region_msg_byte());

@@ -273,6 +273,34 @@ static enum pli_err release_all(struct pli_win *w)
     return err;
 }
 
+// The same after what was done there is done.
+static enum pli_err release_all_flushed(struct pli_win *w)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    pli_win_flush_local_all(w, "MPI_Win_unlock_all");
+    enum pli_err rest = pli_region_flush_ucx_all(w->region);
+    enum pli_err err = release_all(w);
+    err = err == PLI_OK ? rest : err;
+    rest = pli_region_flush_all(w->region); // without MPI_MODE_NOCHECK: nothing is left
+    return err == PLI_OK ? rest : err;
+}
+
+// The same where accesses were loads and stores: nothing is waited for.
+static enum pli_err release_all_near(struct pli_win *w)
+{
+    enum pli_err err = PLI_OK;
+    atomic_thread_fence(memory_order_seq_cst); // MPI_MODE_NOCHECK: no lock is changed
+    for (int i = 0; i < w->comm->size; i++) {
+        struct pli_win_peer *p = &w->peers[i];
+        if (p->hold != 0) {
+            enum pli_err e = release_near(w, i, PLI_HOLD_SHARED);
+            p->hold = 0;
+            err = err == PLI_OK ? e : err;
+        }
+    }
+    return err;
+}
+
 static enum pli_err acquire_all(struct pli_win *w)
 {
     enum pli_err err = pli_rma_target_all_alive(w);
@@ -314,16 +342,10 @@ enum pli_err pli_passive_unlock_all(struct pli_win *w)
                         "%s is not locked at all ranks: MPI_Win_lock_all must come before",
                         pli_win_say(w));
     }
-    atomic_thread_fence(memory_order_seq_cst);
-    pli_win_flush_local_all(w, "MPI_Win_unlock_all");
-    enum pli_err rest = pli_region_flush_ucx_all(w->region);
-    enum pli_err err = release_all(w);
-    err = err == PLI_OK ? rest : err;
-    rest = pli_region_flush_all(w->region); // without MPI_MODE_NOCHECK: nothing is left
+    enum pli_err err = w->is_all_near ? release_all_near(w) : release_all_flushed(w);
     pli_win_set_access(w, PLI_ACCESS_NONE);
-    pli_win_flush_poll(w);
-    err = err == PLI_OK ? rest : err;
-    err = err == PLI_OK ? pli_win_flush_fault_all(w) : err;
+    pli_win_flush_poll_after_near(w, w->is_all_near);
+    err = err == PLI_OK && !w->is_all_near ? pli_win_flush_fault_all(w) : err;
     return err == PLI_OK ? pli_rma_target_all_alive(w) : err;
 }
 

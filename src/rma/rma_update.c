@@ -228,10 +228,14 @@ enum pli_err pli_rma_update_get_request(const void *from, MPI_Count n_from,
 enum pli_err pli_rma_update_fetch(const void *from, void *result, struct pli_datatype *type,
                                   int target, MPI_Aint disp, struct pli_op *op, struct pli_win *w)
 {
+    if (update_run(from, result, 1, type, target, disp, op, w)) {
+        return PLI_OK;
+    }
     if (type->elem != type) {
         return pli_fail(PLI_ERR_TYPE, "%s is not a predefined type", pli_datatype_label(type));
     }
-    return pli_rma_update_get(from, 1, type, result, 1, type, target, disp, 1, type, op, w);
+    return pli_rma_update_get_request(from, 1, type, result, 1, type, target, disp, 1, type, op, w,
+                                      NULL);
 }
 
 static bool is_whole_number(const struct pli_datatype *type)

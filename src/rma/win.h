@@ -91,6 +91,7 @@ struct pli_win {
     bool is_guard_own;       // it is not in the memory, and freed with the window
     bool is_guard_arena;     // the same, and it is in the arena
     struct pli_win_peer *peers;
+    bool is_all_near;       // all of them are
     struct pli_lock lock;   // of what follows
     _Atomic int access;     // enum pli_win_access
     _Atomic bool is_fenced; // accesses may follow the last fence

@@ -60,6 +60,9 @@ enum pli_err pli_win_flush(struct pli_win *w, int rank, const char *call)
 enum pli_err pli_win_flush_all(struct pli_win *w, const char *call)
 {
     atomic_thread_fence(memory_order_seq_cst);
+    if (w->is_all_near) { // accesses were loads and stores
+        return PLI_OK;
+    }
     pli_win_flush_local_all(w, call);
     enum pli_err err = pli_region_flush_all(w->region);
     return err == PLI_OK ? pli_win_flush_fault_all(w) : err;

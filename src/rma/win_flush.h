@@ -21,14 +21,19 @@ enum pli_err pli_win_flush_fault_all(struct pli_win *w);
 // Let others go on: a program that comes here again and again may wait for something that they need
 // this process for.
 void pli_win_flush_poll(struct pli_win *w);
-// The same after accesses to one member alone: not each time where they were loads and stores.
-static inline void pli_win_flush_poll_at(struct pli_win *w, int rank)
+// The same, but not each time where accesses were loads and stores.
+static inline void pli_win_flush_poll_after_near(struct pli_win *w, bool is_near)
 {
     uint32_t n = atomic_load_explicit(&w->n_near_flush, memory_order_relaxed) + 1;
     atomic_store_explicit(&w->n_near_flush, n, memory_order_relaxed);
-    if (__builtin_expect(!w->peers[rank].is_near || n % PLI_WIN_FLUSH_LOOK == 0, 0)) {
+    if (__builtin_expect(!is_near || n % PLI_WIN_FLUSH_LOOK == 0, 0)) {
         pli_win_flush_poll(w);
     }
+}
+// After accesses to one member alone.
+static inline void pli_win_flush_poll_at(struct pli_win *w, int rank)
+{
+    pli_win_flush_poll_after_near(w, w->peers[rank].is_near);
 }
 // The same after an access that has a request, which is complete at once where memory is near: a
 // program may wait for a value by such accesses alone. Returns the error it is given.

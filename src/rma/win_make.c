@@ -59,8 +59,10 @@ enum pli_err pli_win_make_connect(struct pli_win *w, const struct pli_win_member
     if (w->peers == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %zu members", n);
     }
+    w->is_all_near = true;
     for (size_t i = 0; i < n; i++) {
         connect_member(w, pli_group_at(w->comm->group, (int)i), &infos[i], &w->peers[i]);
+        w->is_all_near = w->is_all_near && w->peers[i].is_near;
     }
     return PLI_OK;
 }

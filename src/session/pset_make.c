@@ -152,42 +152,33 @@ enum pli_err pli_pset_make_difference(struct pli_session *s, const char *a, cons
     return combine(a, b, IN_A, name);
 }
 
-static bool has_members(const struct pli_pset *set, const struct list *l)
+// Whether a set has exactly these members; false also when it was freed meanwhile.
+static bool has_members(const char *name, const struct list *l)
 {
-    bool is = set->n == l->n;
-    for (uint32_t i = 0; is && i < l->n; i++) {
-        is = pli_pset_has(set, l->at[i]);
-    }
+    struct list has = { 0 };
+    bool is = pli_session_pset_list(name, &has.at, &has.n) == PLI_OK && has.n == l->n &&
+              memcmp(has.at, l->at, l->n * sizeof *l->at) == 0;
+    free(has.at);
     return is;
 }
 
-// Versions are numbered without gaps: use the newest version if it has these members, otherwise add
-// the next.
+// Use the newest version if it has these members, otherwise add the next.
 static enum pli_err next_version(const char *stem, const struct list *l, char *name_out)
 {
-    struct pli_node *node = &pli_proc.boot->node;
     for (;;) {
-        struct pli_pset set;
-        uint32_t version = 1;
-        bool is_newest = false;
-        snprintf(name_out, PLI_PSET_NAME, "%s", stem);
-        while (!is_newest && pli_pset_find(node, name_out, &set)) {
-            char next[PLI_PSET_NAME];
-            int len = snprintf(next, sizeof next, "%s@%u", stem, version + 1);
-            if (len >= (int)sizeof next) {
-                return pli_fail(PLI_ERR_ARG, "the name '%.40s...' is too long for a version", stem);
-            }
-            is_newest = !pli_pset_find(node, next, &set) && pli_pset_find(node, name_out, &set) &&
-                        has_members(&set, l);
-            if (!is_newest) {
-                memcpy(name_out, next, sizeof next);
-                version++;
-            }
+        uint32_t version = pli_session_pset_newest(stem, name_out);
+        if (version == 0) {
+            return pli_fail(PLI_ERR_ARG, "there is no process set '%s' to revise", stem);
         }
-        if (is_newest) {
-            return PLI_OK;
+        if (has_members(name_out, l)) {
+            // It is made once more, as by all calls that make sets.
+            return add_set(name_out, l, version);
         }
-        enum pli_err err = add_set(name_out, l, version);
+        pli_fail_take(NULL);
+        if (snprintf(name_out, PLI_PSET_NAME, "%s@%u", stem, version + 1) >= PLI_PSET_NAME) {
+            return pli_fail(PLI_ERR_ARG, "the name '%.40s...' is too long for a version", stem);
+        }
+        enum pli_err err = add_set(name_out, l, version + 1);
         if (err != PLI_ERR_NAME) { // otherwise another process added it first: try the next
             return err;
         }
@@ -197,13 +188,9 @@ static enum pli_err next_version(const char *stem, const struct list *l, char *n
 enum pli_err pli_pset_make_revise(struct pli_session *s, const char *name, struct pli_group *group,
                                   char *name_out)
 {
-    struct pli_pset set;
     struct list l;
     (void)s;
     enum pli_err err = check_name(name);
-    if (err == PLI_OK && !pli_pset_find(&pli_proc.boot->node, name, &set)) {
-        err = pli_fail(PLI_ERR_ARG, "there is no process set '%s' to revise", name);
-    }
     if (err == PLI_OK) {
         err = list_group(group, &l);
     }
@@ -212,6 +199,13 @@ enum pli_err pli_pset_make_revise(struct pli_session *s, const char *name, struc
         free(l.at);
     }
     return err;
+}
+
+enum pli_err pli_pset_make_free(struct pli_session *s, const char *name)
+{
+    (void)s;
+    enum pli_err err = pli_pset_check_name(name, true);
+    return err == PLI_OK ? pli_pset_release(&pli_proc.boot->node, name, NULL, 0) : err;
 }
 
 // A watch makes the waiting loop wake up from time to time, and the loop itself looks for the set.

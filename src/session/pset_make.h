@@ -25,6 +25,9 @@ enum pli_err pli_pset_make_difference(struct pli_session *s, const char *a, cons
 enum pli_err pli_pset_make_revise(struct pli_session *s, const char *name, struct pli_group *group,
                                   char *name_out);
 
+// Undo one making of a set by a process of this host. The set is gone when all were undone.
+enum pli_err pli_pset_make_free(struct pli_session *s, const char *name);
+
 // Wait until there is a set of this name. Context: no lock held.
 enum pli_err pli_pset_make_wait(struct pli_session *s, const char *name);
 

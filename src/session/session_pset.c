@@ -12,6 +12,7 @@
 #include "session/session_live.h"
 
 #include <pthread.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static const char *const origins[] = {
     [PLI_PSET_USER] = "user", [PLI_PSET_MADE] = "made",
 };
 
-static const struct pli_node *this_node(void)
+static struct pli_node *this_node(void)
 {
     return &pli_proc.boot->node;
 }
@@ -32,16 +33,33 @@ void pli_session_pset_world(uint32_t version, char *name_out)
     snprintf(name_out, PLI_PSET_NAME, PLI_PSET_WORLD "@%u", version + 1);
 }
 
-// A set that was found, and the members that had to be computed for it.
+// A set that was found, and copies of what may be in use for another one since.
 struct found {
     struct pli_pset set;
     struct pli_pset_run run;   // of a built-in set, which is in no table
-    struct pli_pset_run *runs; // of a set that follows the world; freed by free_found
+    struct pli_pset_run *runs; // of others; freed by free_found, as is the name
+    char *name;
 };
 
 static void free_found(struct found *f)
 {
     free(f->runs);
+    free(f->name);
+}
+
+// Copy what was found in the node memory. is_kept_out: it is what it was.
+static enum pli_err copy_found(struct found *f, bool *is_kept_out)
+{
+    f->name = strdup(f->set.name);
+    f->runs = malloc(f->set.n_run * sizeof *f->runs + 1);
+    if (f->name == NULL || f->runs == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", f->set.n);
+    }
+    memcpy(f->runs, f->set.runs, f->set.n_run * sizeof *f->runs);
+    *is_kept_out = pli_pset_is_kept(this_node(), &f->set);
+    f->set.runs = f->runs;
+    f->set.name = f->name;
+    return PLI_OK;
 }
 
 // The world with which the job began, or of the processes that were spawned together.
@@ -64,15 +82,8 @@ static void first_world(struct found *f)
 static enum pli_err copy_world(uint32_t number, struct found *f)
 {
     bool is_there = pli_pset_get_world(this_node(), number, &f->set);
-    f->runs = is_there ? malloc(f->set.n_run * sizeof *f->runs + 1) : NULL;
-    if (is_there && f->runs == NULL) {
-        return pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", f->set.n);
-    }
-    if (is_there) {
-        memcpy(f->runs, f->set.runs, f->set.n_run * sizeof *f->runs);
-        is_there = pli_pset_is_kept(this_node(), &f->set);
-    }
-    if (!is_there) {
+    enum pli_err err = is_there ? copy_found(f, &is_there) : PLI_OK;
+    if (err == PLI_OK && !is_there) {
         uint32_t oldest, newest;
         pli_pset_worlds(this_node(), &oldest, &newest);
         return pli_fail(PLI_ERR_ARG,
@@ -86,8 +97,21 @@ static enum pli_err copy_world(uint32_t number, struct found *f)
                         : newest > 0    ? newest
                                         : 1);
     }
-    f->set.runs = f->runs;
-    return PLI_OK;
+    return err;
+}
+
+// A set of the table; false: there is none.
+static enum pli_err copy_set(const char *name, struct found *f, bool *is_there_out)
+{
+    for (;;) {
+        bool is_kept = false;
+        *is_there_out = pli_pset_find(this_node(), name, &f->set);
+        enum pli_err err = *is_there_out ? copy_found(f, &is_kept) : PLI_OK;
+        if (err != PLI_OK || !*is_there_out || is_kept) {
+            return err;
+        }
+        free_found(f);
+    }
 }
 
 // One of the built-in sets: mpi://WORLD, its first version, mpi://SELF.
@@ -118,6 +142,7 @@ static enum pli_err update_members(struct found *f)
     if (err != PLI_OK) {
         return err;
     }
+    free(f->runs);
     f->runs = malloc(n * sizeof *f->runs + 1);
     for (uint32_t i = 0; i < n && f->runs != NULL; i++) {
         f->runs[i] = (struct pli_pset_run){ list[i], 1, 1 };
@@ -130,10 +155,162 @@ static enum pli_err update_members(struct found *f)
                            : pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", n);
 }
 
+// The sets that this process has been shown, in that order: neither a number nor its name may
+// change, also when the set itself is not kept any more. A set that is made again under the name of
+// one that was freed has its number. [MPI-5.0 11.3.2]
+struct shown {
+    uint32_t world; // the number of a version of the world, 0: it is another set,
+    char *name;     // of this name
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct shown *all;
+    uint32_t n, cap;
+    uint32_t next_world; // the first that was not looked at
+    void *names;         // a tree of all names but those of versions of the world
+    uint32_t *serials;   // of the sets of the table among them, ascending
+    uint32_t n_serial;
+} shown = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void keep(void *name)
+{
+    (void)name; // they are freed with the list
+}
+
+void pli_session_pset_clone(void)
+{
+    tdestroy(shown.names, keep);
+    shown.names = NULL;
+    for (uint32_t i = 0; i < shown.n; i++) {
+        free(shown.all[i].name);
+    }
+    shown.n = shown.next_world = shown.n_serial = 0;
+}
+
+static bool was_shown(const char *name)
+{
+    pthread_mutex_lock(&shown.lock);
+    bool was = tfind(name, &shown.names, compare_names) != NULL;
+    pthread_mutex_unlock(&shown.lock);
+    return was;
+}
+
+// Room for one more element; false: no memory.
+static bool make_room(void **all, uint32_t n, uint32_t *cap, size_t each)
+{
+    if (n < *cap) {
+        return true;
+    }
+    uint32_t more = *cap > 0 ? 2 * *cap : 16;
+    void *larger = realloc(*all, more * each);
+    if (larger != NULL) {
+        *all = larger;
+        *cap = more;
+    }
+    return larger != NULL;
+}
+
+static bool show_world(uint32_t number)
+{
+    if (!make_room((void **)&shown.all, shown.n, &shown.cap, sizeof *shown.all)) {
+        return false;
+    }
+    shown.all[shown.n++] = (struct shown){ .world = number };
+    return true;
+}
+
+static bool show_set(const char *name)
+{
+    if (tfind(name, &shown.names, compare_names) != NULL) {
+        return true;
+    }
+    char *copy = make_room((void **)&shown.all, shown.n, &shown.cap, sizeof *shown.all)
+                     ? strdup(name)
+                     : NULL;
+    if (copy == NULL || tsearch(copy, &shown.names, compare_names) == NULL) {
+        free(copy);
+        return false;
+    }
+    shown.all[shown.n++] = (struct shown){ .name = copy };
+    return true;
+}
+
+// Show the sets of the table; those that were shown and are freed are left out of the serials.
+// Context: locked.
+static bool look_at_sets(void)
+{
+    struct pli_pset set;
+    uint32_t was = 0, n_was = shown.n_serial, n = 0, cap = 0, *serials = NULL;
+    bool is_good = true;
+    pli_pset_lock(this_node());
+    for (uint32_t at = 0; is_good && pli_pset_next(this_node(), &at, &set);) {
+        while (was < n_was && shown.serials[was] < set.serial) {
+            was++;
+        }
+        bool is_known = was < n_was && shown.serials[was] == set.serial;
+        if (is_known || pli_session_live_has(&set, pli_proc.boot->index)) {
+            is_good = make_room((void **)&serials, n, &cap, sizeof *serials) &&
+                      (is_known || show_set(set.name));
+            if (is_good) {
+                serials[n++] = set.serial;
+            }
+        }
+    }
+    pli_pset_unlock(this_node());
+    if (is_good) {
+        free(shown.serials);
+        shown.serials = serials;
+        shown.n_serial = n;
+    } else {
+        free(serials);
+    }
+    return is_good;
+}
+
+// Show those that this process is a member of now. Context: locked.
+static enum pli_err look(void)
+{
+    struct pli_pset set;
+    uint32_t oldest, newest;
+    bool is_good = look_at_sets();
+    pli_pset_worlds(this_node(), &oldest, &newest);
+    shown.next_world = shown.next_world < oldest ? oldest : shown.next_world;
+    for (; is_good && newest != 0 && shown.next_world <= newest; shown.next_world++) {
+        uint32_t number = shown.next_world;
+        is_good = !pli_pset_get_world(this_node(), number, &set) ||
+                  !pli_pset_has(&set, pli_proc.boot->index) || show_world(number);
+        if (!is_good) {
+            break;
+        }
+    }
+    return is_good ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory for a list of process sets");
+}
+
+static enum pli_err not_there(const char *name)
+{
+    char near[PLI_PSET_NAME];
+    if (was_shown(name)) {
+        return pli_fail(PLI_ERR_ARG, "the process set '%s' was freed", name);
+    }
+    bool has_near = pli_pset_nearest(this_node(), name, near);
+    return pli_fail(PLI_ERR_ARG,
+                    "there is no process set '%s'%s%s%s; MPI_Session_get_nth_pset "
+                    "names those of this process",
+                    name, has_near ? "; did you mean '" : "", has_near ? near : "",
+                    has_near ? "'?" : "");
+}
+
 static enum pli_err find(const char *name, struct found *f)
 {
     enum pli_err err = pli_pset_check_name(name, true);
     f->runs = NULL;
+    f->name = NULL;
     if (err != PLI_OK) {
         return err;
     }
@@ -153,75 +330,12 @@ static enum pli_err find(const char *name, struct found *f)
     if (find_builtin(name, f)) {
         return PLI_OK;
     }
-    if (pli_pset_find(this_node(), name, &f->set)) {
-        return pli_session_live_follows(&f->set) ? update_members(f) : PLI_OK;
+    bool is_there;
+    err = copy_set(name, f, &is_there);
+    if (err != PLI_OK || !is_there) {
+        return err != PLI_OK ? err : not_there(name);
     }
-    const char *near = pli_pset_nearest(this_node(), name);
-    return pli_fail(PLI_ERR_ARG,
-                    "there is no process set '%s'%s%s%s; MPI_Session_get_nth_pset "
-                    "names those of this process",
-                    name, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-                    near != NULL ? "'?" : "");
-}
-
-// The sets that this process has been shown, in that order: neither a number nor its name may
-// change, also when the set itself is not kept any more. [MPI-5.0 11.3.2]
-static struct {
-    pthread_mutex_t lock;
-    struct shown {
-        uint32_t world; // the number of a version of the world, 0: it is another set,
-        uint32_t set;   // by its place in the table
-    } * all;
-    uint32_t n, cap;
-    uint32_t next_world;                     // the first that was not looked at
-    unsigned char is_in[PLI_PSET_N_SET / 8]; // sets of the table
-} shown = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-void pli_session_pset_clone(void)
-{
-    shown.n = shown.next_world = 0;
-    memset(shown.is_in, 0, sizeof shown.is_in);
-}
-
-static bool show(struct shown one)
-{
-    if (shown.n == shown.cap) {
-        uint32_t cap = shown.cap > 0 ? 2 * shown.cap : 16;
-        struct shown *all = realloc(shown.all, cap * sizeof *all);
-        if (all == NULL) {
-            return false;
-        }
-        shown.all = all;
-        shown.cap = cap;
-    }
-    shown.all[shown.n++] = one;
-    return true;
-}
-
-// Show those that this process is a member of now. Context: locked.
-static enum pli_err look(void)
-{
-    struct pli_pset set;
-    uint32_t oldest, newest;
-    bool is_good = true;
-    for (uint32_t i = 0; is_good && pli_pset_get(this_node(), i, &set); i++) {
-        unsigned char bit = (unsigned char)(1u << i % 8);
-        if ((shown.is_in[i / 8] & bit) == 0 && pli_session_live_has(&set, pli_proc.boot->index)) {
-            is_good = show((struct shown){ 0, i });
-            shown.is_in[i / 8] |= is_good ? bit : 0;
-        }
-    }
-    pli_pset_worlds(this_node(), &oldest, &newest);
-    shown.next_world = shown.next_world < oldest ? oldest : shown.next_world;
-    for (; is_good && newest != 0 && shown.next_world <= newest; shown.next_world++) {
-        uint32_t number = shown.next_world;
-        is_good = !pli_pset_get_world(this_node(), number, &set) ||
-                  !pli_pset_has(&set, pli_proc.boot->index) || show((struct shown){ number, 0 });
-        if (!is_good) {
-            break;
-        }
-    }
-    return is_good ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory for a list of process sets");
+    return pli_session_live_follows(&f->set) ? update_members(f) : PLI_OK;
 }
 
 enum pli_err pli_session_pset_count(struct pli_session *s, struct pli_info *info, int *n_out)
@@ -252,14 +366,13 @@ static enum pli_err copy_name(const char *name, int *len, char *name_out)
 
 static void name_shown(uint32_t n, char *name_out)
 {
-    struct pli_pset set;
     pthread_mutex_lock(&shown.lock);
-    struct shown one = shown.all[n];
+    struct shown one = shown.all[n]; // names are never freed
     pthread_mutex_unlock(&shown.lock);
     if (one.world != 0) {
         pli_session_pset_world(one.world - 1, name_out);
-    } else if (pli_pset_get(this_node(), one.set, &set)) {
-        snprintf(name_out, PLI_PSET_NAME, "%s", set.name);
+    } else {
+        snprintf(name_out, PLI_PSET_NAME, "%s", one.name);
     }
 }
 
@@ -297,26 +410,28 @@ static size_t stem_of(const char *name)
                : strlen(name);
 }
 
-// Of a version of the world, room has the name.
-static const char *newest_of(const struct pli_pset *set, char *room)
+uint32_t pli_session_pset_newest(const char *name, char *name_out)
 {
-    const char *best = set->name;
-    uint32_t version = set->version, oldest, newest;
-    size_t len = stem_of(set->name);
-    struct pli_pset other;
-    if (len == strlen(PLI_PSET_WORLD) && strncasecmp(set->name, PLI_PSET_WORLD, len) == 0) {
+    uint32_t version = 0, oldest, newest;
+    size_t len = stem_of(name);
+    struct pli_pset set;
+    if (len == strlen(PLI_PSET_WORLD) && strncasecmp(name, PLI_PSET_WORLD, len) == 0) {
         pli_pset_worlds(this_node(), &oldest, &newest);
-        pli_session_pset_world(newest - 1, room);
-        return newest > 0 ? room : best;
+        if (newest > 0) {
+            pli_session_pset_world(newest - 1, name_out);
+        }
+        return newest;
     }
-    for (uint32_t i = 0; pli_pset_get(this_node(), i, &other); i++) {
-        if (other.version > version && stem_of(other.name) == len &&
-            strncmp(other.name, set->name, len) == 0) {
-            version = other.version;
-            best = other.name;
+    pli_pset_lock(this_node());
+    for (uint32_t at = 0; pli_pset_next(this_node(), &at, &set);) {
+        if (set.version > version && strncmp(set.name, name, len) == 0 &&
+            stem_of(set.name) == len) {
+            version = set.version;
+            snprintf(name_out, PLI_PSET_NAME, "%s", set.name);
         }
     }
-    return best;
+    pli_pset_unlock(this_node());
+    return version;
 }
 
 static enum pli_err describe(const struct found *f, struct pli_info *info)
@@ -325,13 +440,16 @@ static enum pli_err describe(const struct found *f, struct pli_info *info)
     char size[16], version[16], latest[PLI_PSET_NAME];
     snprintf(size, sizeof size, "%u", set->n);
     snprintf(version, sizeof version, "%u", set->version);
+    if (pli_session_pset_newest(set->name, latest) == 0) {
+        snprintf(latest, sizeof latest, "%s", set->name);
+    }
     const char *origin = set->runs == &f->run                             ? "mpi"
                          : set->origin < sizeof origins / sizeof *origins ? origins[set->origin]
                                                                           : "";
     const char *pairs[][2] = {
         { "mpi_size", size },
         { "pliant_version", version },
-        { "pliant_latest", newest_of(set, latest) },
+        { "pliant_latest", latest },
         { "pliant_origin", origin },
         { "pliant_member", pli_pset_has(set, pli_proc.boot->index) ? "true" : "false" },
     };

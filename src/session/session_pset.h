@@ -27,6 +27,10 @@ enum pli_err pli_session_pset_group(struct pli_session *s, const char *name,
 // The processes of a set, in ascending order; freed by the caller.
 enum pli_err pli_session_pset_list(const char *name, uint32_t **list_out, uint32_t *n_out);
 
+// The newest version of a set, by its name without one; name_out has room for PLI_PSET_NAME. 0:
+// there is none.
+uint32_t pli_session_pset_newest(const char *name, char *name_out);
+
 // The process is the clone of another: it has been shown nothing.
 void pli_session_pset_clone(void);
 

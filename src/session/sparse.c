@@ -16,7 +16,7 @@
 #include <strings.h>
 
 struct plan {
-    const char *mine; // name of the caller's set
+    char *mine; // name of the caller's set; of the heap
     uint32_t *leaders, n, cap;
 };
 
@@ -45,7 +45,10 @@ static enum pli_err add_leader(struct plan *p, const struct pli_pset *set, const
                             "is in '%s' and in '%s'",
                             prefix, p->mine, set->name);
         }
-        p->mine = set->name;
+        p->mine = strdup(set->name);
+        if (p->mine == NULL) {
+            return pli_fail(PLI_ERR_NOMEM, "no memory for the name of a process set");
+        }
     }
     return PLI_OK;
 }
@@ -56,7 +59,8 @@ static enum pli_err make_plan(const char *prefix, struct plan *p)
     size_t len = strlen(prefix);
     bool is_folded = strncasecmp(prefix, "mpi://", 6) == 0;
     enum pli_err err = PLI_OK;
-    for (uint32_t i = 0; err == PLI_OK && pli_pset_get(&pli_proc.boot->node, i, &set); i++) {
+    pli_pset_lock(&pli_proc.boot->node);
+    for (uint32_t at = 0; err == PLI_OK && pli_pset_next(&pli_proc.boot->node, &at, &set);) {
         bool fits = is_folded ? strncasecmp(set.name, prefix, len) == 0
                               : strncmp(set.name, prefix, len) == 0;
         // A later version is another set with another name; only first versions are used.
@@ -64,6 +68,7 @@ static enum pli_err make_plan(const char *prefix, struct plan *p)
             err = add_leader(p, &set, prefix);
         }
     }
+    pli_pset_unlock(&pli_proc.boot->node);
     if (err == PLI_OK && p->mine == NULL) {
         err = pli_fail(PLI_ERR_ARG,
                        "this process is in none of the %u process sets that begin with '%s'", p->n,
@@ -109,6 +114,7 @@ enum pli_err pli_sparse_create(struct pli_session *s, const char *prefix, const 
         }
     }
     free(p.leaders);
+    free(p.mine);
     if (err != PLI_OK) {
         pli_comm_release(local);
         return err;

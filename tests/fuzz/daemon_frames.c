@@ -82,7 +82,7 @@ static void start(void)
     pli_output_open();
     pli_say_through(say_nothing);
     pli_supervisor_begin(job, signals);
-    FUZZ_MUST(pli_head_run_begin(job));
+    FUZZ_MUST(pli_head_run_begin(job, argv));
     hear_hello(0);
     hear_hello(1);
     FUZZ_MUST(pli_launcher.head->is_started);
@@ -99,7 +99,7 @@ static void hear_daemon(const struct pli_dframe *f)
         pli_host_table_fill_node(job, &u);
         break;
     case PLI_DLINK_SETS:
-        pli_host_table_add_made(job, &u);
+        pli_host_table_add_made(job, &u, f->flag != 0);
         break;
     case PLI_DLINK_WORLD:
         pli_world_version_take(job, &u, &a);

@@ -6,7 +6,7 @@
 #include "launcher/base/launcher.h"
 #include "launcher/base/pack.h"
 #include "launcher/base/say.h"
-#include "launcher/observe/host_clock.h"
+#include "base/host_clock.h"
 #include "launcher/observe/profile.h"
 #include "launcher/observe/timeline.h"
 #include "launcher/observe/trace_model.h"

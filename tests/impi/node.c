@@ -19,11 +19,13 @@ struct option {
     int value;
 };
 
-static struct option option[] = {
-    { "procs", 1 },     { "datalen", 1024 }, { "ackmark", 10 }, { "hiwater", 20 }, { "msgs", 20 },
-    { "maxlen", 5000 }, { "timeout", 20 },   { "silence", 60 }, { "xsize", -1 },   { "port", 0 },
-    { "verbose", 0 },   { "wait", 0 },       { "plain", 0 }, // nothing but what IMPI 0.0 has
-};
+static struct option
+    option[] = {
+        { "procs", 1 },  { "datalen", 1024 }, { "ackmark", 10 }, { "hiwater", 20 },
+        { "msgs", 20 },  { "maxlen", 5000 },  { "timeout", 20 }, { "silence", 60 },
+        { "xsize", -1 }, { "port", 0 },       { "links", 0 },    { "verbose", 0 },
+        { "wait", 0 },   { "plain", 0 }, // nothing but what IMPI 0.0 has
+    };
 static const char *bind_to = "127.0.0.1";
 
 static int get(const char *name)
@@ -317,6 +319,7 @@ int main(int argc, char **argv)
                                       .timeout_s = get("timeout"),
                                       .server_s = get("wait"),
                                       .silence_s = get("silence"),
+                                      .n_links = (uint32_t)get("links"),
                                       .takes_any_address = getenv("IMPI_ANY_ADDRESS") != NULL,
                                       .tls_file = tls,
                                       .may_tls = may_tls,

@@ -101,6 +101,8 @@ def case_narrow():
 
 def case_wide():
     exchange(2, "datalen=65536", "ackmark=64", "hiwater=1024", "maxlen=1000000", msgs=10)
+    exchange(3, "datalen=65536", "ackmark=64", "hiwater=1024", "maxlen=1000000", msgs=10,
+             each=lambda r: (f"links={4 * r}",))  # who calls says by how many connections
 
 
 def case_ipv6():
@@ -405,7 +407,7 @@ def case_seats():
                 strangers = [Fake.over(socket.create_connection(("127.0.0.1", port), 15, ("127.0.0.2", 0)))
                              for _ in range(2)]
                 strangers[0].hello(1)
-                strangers[1].send(b"\0\0\0\1" + b"x" * 16)
+                strangers[1].send(b"\0\0\0\1" + b"x" * 16 + b"\0\0\0\1")
                 with Node(s.address, 1, "exchange", how, env=env):
                     strangers[1].get_eof()
                 strangers[0].get_eof()

@@ -192,6 +192,7 @@ def case_alone():
 
 def case_two():
     good(["mpich:2", "openmpi:2"])
+    good(["openmpi:2", "mpich:2"], "files")
 
 
 def case_ours():
@@ -203,7 +204,7 @@ def case_ours():
 def case_abi():
     """Any library with the standard ABI; here ours, as if it were another's."""
     good(["abi:2", "pliant:1", "abi:1"])
-    good(["pliant:1", "abi:2", "abi:1"], "own", "threads", "persistent_coll")
+    good(["pliant:1", "abi:2", "abi:1"], "own", "threads", "persistent_coll", "files")
 
 
 def case_strict():
@@ -233,7 +234,7 @@ def case_many():
 def case_own():
     """The attributes of IMPI, and what each MPI must refuse or can do alone."""
     ours = ["pliant:2"] if ARGS.ours else []
-    good([*ours, "mpich:2", "openmpi:2"], "own")
+    good([*ours, "mpich:2", "openmpi:2"], "own", "files")
 
 
 def case_threads():

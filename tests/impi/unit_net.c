@@ -117,6 +117,7 @@ enum { MAX_NET = 6 };
 struct crew {
     uint32_t n;
     struct t_shape shape;
+    uint32_t n_links; // connections between two hosts; 0: as hosts that know of one only
     struct pli_impi_job *job;
     struct pli_impi_net *net[MAX_NET];
     struct t_node node[MAX_NET];
@@ -126,10 +127,12 @@ static bool muster(struct crew *c)
 {
     c->n = c->shape.n_client * c->shape.n_host;
     c->job = t_job(&c->shape);
+    c->job->features = c->n_links > 0 ? PLI_IMPI_HAS_TOKEN | PLI_IMPI_HAS_LINKS : 0;
     for (uint32_t h = 0; h < c->n; h++) {
         c->node[h] = (struct t_node){ .job = c->job, .is_auto = true, .cancel_answer = 1 };
         struct pli_impi_net_conf conf = { .bind = "127.0.0.1",
                                           .timeout_s = 5,
+                                          .n_links = c->n_links,
                                           .ops = &t_ops,
                                           .arg = &c->node[h],
                                           .log = { t_log, &c->node[h] } };
@@ -179,6 +182,9 @@ static bool voyage(struct crew *c, int n_msg, size_t max_len)
     }
     uint32_t n_proc = c->job->n_proc;
     int n_sent = 0;
+    for (uint32_t h = 0; h < c->shape.n_host; h++) { // of the first client, to the last host
+        T_EQ(c->n_links > 0 ? c->n_links : 1, pli_impi_net_links(c->net[h], c->n - 1));
+    }
     for (size_t i = 0; i < sizeof data; i++) {
         data[i] = (unsigned char)(i * 7 + (i >> 9));
     }
@@ -231,6 +237,29 @@ static int n_open_fd(void)
     return n;
 }
 
+// Each system call fails once; a failure is told, or was one that can be got over.
+static void fail_each(uint32_t n_links, int n_fd)
+{
+    int n_failed = 0, n_survived = 0;
+    for (long i = 1;; i++) {
+        struct crew c = { .shape = { 2, 1, 1, 100, 2, 4 }, .n_links = n_links };
+        n_until_fail = i;
+        bool ok = voyage(&c, 10, 300);
+        bool has_come = n_until_fail == 0;
+        n_until_fail = 0;
+        disband(&c);
+        T_EQ(n_fd, n_open_fd());
+        if (!has_come) {
+            T_TRUE(ok);
+            break;
+        }
+        n_failed += !ok;
+        n_survived += ok;
+    }
+    printf("%u links: %d failures ended the job, %d did not\n", n_links, n_failed, n_survived);
+    T_TRUE(n_failed > 10);
+}
+
 int main(void)
 {
     srand(3);
@@ -243,30 +272,23 @@ int main(void)
     struct crew mesh = { .shape = { 3, 2, 2, 500, 1, 2 } };
     T_TRUE(voyage(&mesh, 1000, 2000));
     disband(&mesh);
+    // over several connections, whose stripes are longer and shorter than messages
+    struct crew striped = { .shape = { 2, 1, 2, 4096, 3, 7 }, .n_links = 3 };
+    T_TRUE(voyage(&striped, 300, 100000));
+    disband(&striped);
+    struct crew wide = { .shape = { 3, 2, 1, 500, 1, 2 }, .n_links = PLI_IMPI_MAX_LINKS };
+    T_TRUE(voyage(&wide, 1000, 2000));
+    disband(&wide);
     is_short = false;
     struct crew fast = { .shape = { 2, 1, 1, 65536, 64, 1024 } };
     T_TRUE(voyage(&fast, 400, 290000));
     disband(&fast);
+    struct crew fast_striped = { .shape = { 2, 1, 1, 65536, 64, 1024 }, .n_links = 2 };
+    T_TRUE(voyage(&fast_striped, 400, 290000));
+    disband(&fast_striped);
     T_EQ(before, n_open_fd());
 
-    // each system call fails once; a failure is told, or was one that can be got over
-    int n_failed = 0, n_survived = 0;
-    for (long i = 1;; i++) {
-        struct crew c = { .shape = { 2, 1, 1, 100, 2, 4 } };
-        n_until_fail = i;
-        bool ok = voyage(&c, 10, 300);
-        bool has_come = n_until_fail == 0;
-        n_until_fail = 0;
-        disband(&c);
-        T_EQ(before, n_open_fd());
-        if (!has_come) {
-            T_TRUE(ok);
-            break;
-        }
-        n_failed += !ok;
-        n_survived += ok;
-    }
-    printf("%d failures ended the job, %d did not\n", n_failed, n_survived);
-    T_TRUE(n_failed > 10);
+    fail_each(0, before);
+    fail_each(3, before);
     return 0;
 }

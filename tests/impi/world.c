@@ -577,6 +577,7 @@ static const struct {
             { "overflow", NULL, world_overflow },
             { "later", NULL, world_later },
             { "windows", NULL, world_windows },
+            { "files", NULL, world_files },
             { "persistent_coll", NULL, world_persistent_coll },
             { "refuse_later", NULL, world_refuse_later },
             { "own", NULL, world_own },
@@ -589,6 +590,7 @@ static int is_wanted(const char *name, int argc, char **argv)
     int has_names = 0, is_asked_for = strcmp(name, "own") == 0 || strcmp(name, "threads") == 0 ||
                                       strcmp(name, "overflow") == 0 || strcmp(name, "hang") == 0 ||
                                       strcmp(name, "persistent_coll") == 0 ||
+                                      strcmp(name, "files") == 0 ||
                                       strcmp(name, "refuse_later") == 0;
     for (int k = 1; k < argc; k++) {
         const char *word = argv[k];

@@ -20,6 +20,7 @@ void world_longs(int me, int n);
 void world_overflow(int me, int n);     // longs have 4 bytes between clients
 void world_refuse_later(int me, int n); // a client has no nonblocking collectives
 void world_windows(int me, int n);
+void world_files(int me, int n);
 void world_own(int me, int n); // the world has several clients
 void world_later(int me, int n);
 void world_persistent_coll(int me, int n); // all clients have them

@@ -44,9 +44,6 @@ static void refusals(MPI_Comm comm, int me, int n)
 {
     int far = n - 1 - me, v = me;
     MPI_Comm other;
-    MPI_File file;
-    must_refuse(MPI_File_open(comm, "/nowhere", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
-                "MPI_File_open");
     must_refuse(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, comm, &other,
                                MPI_ERRCODES_IGNORE),
                 "MPI_Comm_spawn");
@@ -177,6 +174,8 @@ void world_refuse_later(int me, int n)
     MPI_Group_free(&group);
     MPI_Win win;
     must_be_unsupported(MPI_Win_create(&v, sizeof v, 1, MPI_INFO_NULL, comm, &win));
+    MPI_File file;
+    must_be_unsupported(MPI_File_open(comm, "/tmp/none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
     MPI_Cart_create(comm, 1, dims, periods, 0, &ring);
     MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
     must_be_unsupported(MPI_Neighbor_allgather(&me, 1, MPI_INT, got, 1, MPI_INT, ring));

@@ -135,7 +135,8 @@ int main(int argc, char **argv)
     out = fresh((size_t)MOST * (size_t)n);
     for (int round = 0; round < ROUNDS; round++) {
         int kind = draw(8), root = draw(n), len = lengths[draw(8)], late = draw(8 * n);
-        for (int i = 0; i < 50 && late == me; i++) {
+        // A time, not a number of calls: each may take milliseconds on a busy machine.
+        for (double end = MPI_Wtime() + 30e-6; late == me && MPI_Wtime() < end;) {
             sched_yield();
         }
         if (kind <= 1) {

@@ -5,17 +5,13 @@
 // start, "forbid-later" in the middle, when others rely on it.
 #include <mpi.h>
 
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "t.h"
+#include "t_filter.h"
 
 enum { MOST = 300000, ROUNDS = 24, N_MAX = 16 };
 
@@ -23,24 +19,12 @@ static int me, n;
 static unsigned char *out, *in;
 static uint64_t state = 99; // the same at all ranks
 
+static const long calls[] = { SYS_process_vm_readv, SYS_process_vm_writev };
+
 static uint32_t any(uint32_t below)
 {
     state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
     return (uint32_t)(state >> 33) % below;
-}
-
-static bool forbid(void)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = { .len = sizeof code / sizeof code[0], .filter = code };
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 // Byte i of the block from one rank to another.
@@ -160,7 +144,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     if (strcmp(what, "forbid-first") == 0 && me == 1) {
-        T_MUST(forbid());
+        T_MUST(t_filter(calls, 2));
     }
     out = malloc((size_t)n * MOST);
     in = malloc((size_t)n * MOST);
@@ -169,7 +153,7 @@ int main(int argc, char **argv)
         bool is_in_place = any(3) == 0;
         int root = (int)any((uint32_t)n);
         if (i == ROUNDS / 2 && strcmp(what, "forbid-later") == 0 && me == 1) {
-            T_MUST(forbid());
+            T_MUST(t_filter(calls, 2));
         }
         alltoall(len, i, is_in_place);
         allgather(len, i, is_in_place);

@@ -95,6 +95,39 @@ static void disturb(int i)
     T_EQ(sum, n * (n - 1) / 2 + n * i);
 }
 
+// All but the root have done their part of very many gathers, more than its mailbox holds, before
+// it begins the first.
+static void gather_ahead(void)
+{
+    static int in[N_OP];
+    int *out = fresh((size_t)n * N_OP), token = 0;
+    MPI_Status st;
+    for (int i = 1; i < n && me == 0; i++) {
+        GOOD(MPI_Recv(&token, 1, MPI_INT, i, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    for (int i = 0; i < N_OP; i++) {
+        in[i] = me * N_OP + i;
+        GOOD(MPI_Igather(&in[i], 1, MPI_INT, out + i * n, 1, MPI_INT, 0, MPI_COMM_WORLD, &reqs[i]));
+    }
+    if (me != 0) {
+        GOOD(MPI_Send(&token, 1, MPI_INT, 0, 6, MPI_COMM_WORLD));
+    }
+    st.MPI_SOURCE = st.MPI_TAG = 7;
+    GOOD(MPI_Wait(&reqs[0], &st));
+    T_EQ(st.MPI_SOURCE, MPI_ANY_SOURCE);
+    T_EQ(st.MPI_TAG, MPI_ANY_TAG);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); // of requests that have no other
+    T_OK(MPI_Cancel(&reqs[1]) != MPI_SUCCESS);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    GOOD(MPI_Waitall(N_OP - 1, reqs + 1, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < N_OP * n && me == 0; i++) {
+        T_EQ(out[i], i % n * N_OP + i / n);
+    }
+    free(out);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -125,6 +158,7 @@ int main(int argc, char **argv)
             end(i);
         }
     }
+    gather_ahead();
     MPI_Finalize();
     return t_status();
 }

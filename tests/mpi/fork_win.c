@@ -182,12 +182,40 @@ static void use_shared(struct windows *w, int was, int n, int is_new)
     T_MPI(MPI_Win_fence(0, w->shared));
 }
 
+// Each adds to the last byte of the next one's part.
+static void use_large(MPI_Win large, char *mine, int rank, int n, int add)
+{
+    char *right;
+    MPI_Aint size;
+    int unit, was = mine[LARGE - 1];
+    T_MPI(MPI_Win_shared_query(large, (rank + 1) % n, &size, &unit, &right));
+    T_EQ(size, LARGE);
+    T_MPI(MPI_Win_fence(0, large));
+    right[LARGE - 1] = (char)(right[LARGE - 1] + add);
+    T_MPI(MPI_Win_fence(0, large));
+    T_EQ(mine[LARGE - 1], was + add);
+}
+
+// A process that came later has the memory of all.
+static void make_large(void)
+{
+    MPI_Comm turned;
+    MPI_Win large;
+    char *mine;
+    T_MPI(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_of(MPI_COMM_WORLD), &turned));
+    T_MPI(MPI_Win_allocate_shared(LARGE, 1, MPI_INFO_NULL, turned, &mine, &large));
+    mine[LARGE - 1] = 5;
+    use_large(large, mine, rank_of(turned), size_of(turned), 7);
+    T_MPI(MPI_Win_free(&large));
+    T_MPI(MPI_Comm_free(&turned));
+}
+
 static void all(void)
 {
     struct windows *w = malloc(sizeof *w);
     int was = rank_of(MPI_COMM_WORLD), n = size_of(MPI_COMM_WORLD), len;
     char name[MPI_MAX_OBJECT_NAME], *large_at;
-    MPI_Win large; // than what processes that come later can share
+    MPI_Win large; // than an arena
     make(w, MPI_COMM_WORLD);
     T_MPI(MPI_Win_allocate_shared(LARGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &large_at, &large));
     T_MPI(MPI_Win_set_errhandler(large, MPI_ERRORS_RETURN));
@@ -201,14 +229,13 @@ static void all(void)
     MPI_Win_get_name(w->got, name, &len);
     T_STR(name, "grid");
     use_shared(w, was, n, is_new);
-    if (is_new && n > 1) {
-        T_REFUSED(MPI_Win_fence(0, large), MPI_ERR_WIN, "made before MPI_Fork");
-    } else {
-        T_MPI(MPI_Win_fence(0, large));
-    }
-    T_EQ(large_at[LARGE - 1], was + 1); // data is there in any case
+    T_EQ(large_at[LARGE - 1], was + 1);
+    use_large(large, large_at, was, n, is_new ? 3 : 2);
+    T_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    T_EQ(large_at[LARGE - 1], was + 1 + (is_new ? 3 : 2));
     T_MPI(MPI_Win_free(&large));
     use_new_world();
+    make_large();
     T_EQ(w->shared_at[N - 1], 1000000L * (was + 1) + N - 1 + is_new);
     free_all(w);
     free(w);

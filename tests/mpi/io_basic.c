@@ -94,6 +94,71 @@ static void check_open(void)
     T_EQ(class_of(MPI_File_delete(path, MPI_INFO_NULL)), MPI_ERR_NO_SUCH_FILE);
 }
 
+// What is no plain file: a folder and a pipe are refused, and nobody waits for the other end of the
+// pipe; a device takes what is written, together and alone.
+static void check_kinds(void)
+{
+    enum { RECORD = 512, N_RECORD = 512 };
+    static char data[RECORD * N_RECORD];
+    char pipe[sizeof path + 16], sentence[MPI_MAX_ERROR_STRING];
+    MPI_File f;
+    MPI_Status s;
+    int len, count;
+    snprintf(pipe, sizeof pipe, "%s.pipe", path);
+    if (me == 0) {
+        T_EQ(mkfifo(pipe, 0600), 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int way = 0; way < 2; way++) {
+        int amode = way == 0 ? MPI_MODE_RDONLY : MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL;
+        int code = MPI_File_open(MPI_COMM_WORLD, pipe, amode, MPI_INFO_NULL, &f);
+        T_EQ(class_of(code), MPI_ERR_UNSUPPORTED_OPERATION);
+        MPI_Error_string(code, sentence, &len);
+        T_OK(strstr(sentence, "which has no offsets") != NULL);
+        T_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, "/", amode, MPI_INFO_NULL, &f)),
+             MPI_ERR_BAD_FILE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        unlink(pipe);
+    }
+    MPI_Datatype t;
+    MPI_Type_vector(N_RECORD, RECORD, RECORD * n, MPI_BYTE, &t);
+    MPI_Type_commit(&t);
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &f), 0);
+    T_EQ(MPI_File_set_view(f, me * RECORD, MPI_BYTE, t, "native", MPI_INFO_NULL), 0);
+    T_EQ(MPI_File_write_all(f, data, sizeof data, MPI_BYTE, &s), 0);
+    T_EQ(MPI_File_write(f, data, sizeof data, MPI_BYTE, &s), 0);
+    MPI_Get_count(&s, MPI_BYTE, &count);
+    T_EQ(count, (int)sizeof data);
+    T_EQ(MPI_File_read_all(f, data, sizeof data, MPI_BYTE, &s), 0);
+    MPI_Get_count(&s, MPI_BYTE, &count);
+    T_EQ(count, 0);
+    T_EQ(MPI_File_close(&f), 0);
+    MPI_Type_free(&t);
+}
+
+// Prefixes that ROMIO knows are no part of the name.
+static void check_prefixes(void)
+{
+    static const char *const prefixes[] = { "ufs:", "nfs:", "panfs:", "lustre:", "daos:" };
+    char name[sizeof path + 16];
+    MPI_File f;
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        snprintf(name, sizeof name, "%s%s", prefixes[i], path);
+        T_EQ(
+            MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
+            0);
+        T_EQ(access(path, F_OK), 0);
+        T_EQ(MPI_File_close(&f), 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (me == 0) {
+            T_EQ(MPI_File_delete(name, MPI_INFO_NULL), 0);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 static void check_pointers(void)
 {
     MPI_File f;
@@ -415,6 +480,8 @@ int main(int argc, char **argv)
     T_EQ(class_of(MPI_Register_datarep(rep, get, put, extent, NULL)), MPI_ERR_DUP_DATAREP);
     MPI_Barrier(MPI_COMM_WORLD);
     check_open();
+    check_kinds();
+    check_prefixes();
     check_pointers();
     check_shared();
     check_datareps();

@@ -60,53 +60,7 @@ int fstatfs(int fd, struct statfs *out)
     return fstatfs64(fd, (struct statfs64 *)out);
 }
 
-ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
-{
-    struct iovec iov = { (void *)(uintptr_t)buf, len };
-    return move_data(SYS_pwritev, fd, &iov, 1, at);
-}
-
-ssize_t pwrite64(int fd, const void *buf, size_t len, off_t at);
-ssize_t pwrite64(int fd, const void *buf, size_t len, off_t at)
-{
-    struct iovec iov = { (void *)(uintptr_t)buf, len };
-    return move_data(SYS_pwritev, fd, &iov, 1, at);
-}
-
-ssize_t pread(int fd, void *buf, size_t len, off_t at)
-{
-    struct iovec iov = { buf, len };
-    return move_data(SYS_preadv, fd, &iov, 1, at);
-}
-
-ssize_t pread64(int fd, void *buf, size_t len, off_t at);
-ssize_t pread64(int fd, void *buf, size_t len, off_t at)
-{
-    struct iovec iov = { buf, len };
-    return move_data(SYS_preadv, fd, &iov, 1, at);
-}
-
-ssize_t pwritev(int fd, const struct iovec *iov, int n_iov, off_t at)
-{
-    return move_data(SYS_pwritev, fd, iov, n_iov, at);
-}
-
-ssize_t preadv(int fd, const struct iovec *iov, int n_iov, off_t at)
-{
-    return move_data(SYS_preadv, fd, iov, n_iov, at);
-}
-
-ssize_t pwritev64(int fd, const struct iovec *iov, int n_iov, off_t at);
-ssize_t pwritev64(int fd, const struct iovec *iov, int n_iov, off_t at)
-{
-    return move_data(SYS_pwritev, fd, iov, n_iov, at);
-}
-
-ssize_t preadv64(int fd, const struct iovec *iov, int n_iov, off_t at);
-ssize_t preadv64(int fd, const struct iovec *iov, int n_iov, off_t at)
-{
-    return move_data(SYS_preadv, fd, iov, n_iov, at);
-}
+#include "io_calls.h"
 
 static void expect_death(int code)
 {

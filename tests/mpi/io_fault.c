@@ -3,6 +3,7 @@
 // versions of the calls that move data fail, are interrupted or move less than they were asked to.
 #include "t.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -53,53 +54,7 @@ static ssize_t move_data(long number, int fd, const struct iovec *iov, int n, of
     return syscall(number, fd, fault.most > 0 ? &part : iov, n, at, 0);
 }
 
-ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
-{
-    struct iovec iov = { (void *)(uintptr_t)buf, len };
-    return move_data(SYS_pwritev, fd, &iov, 1, at);
-}
-
-ssize_t pwrite64(int fd, const void *buf, size_t len, off_t at);
-ssize_t pwrite64(int fd, const void *buf, size_t len, off_t at)
-{
-    struct iovec iov = { (void *)(uintptr_t)buf, len };
-    return move_data(SYS_pwritev, fd, &iov, 1, at);
-}
-
-ssize_t pread(int fd, void *buf, size_t len, off_t at)
-{
-    struct iovec iov = { buf, len };
-    return move_data(SYS_preadv, fd, &iov, 1, at);
-}
-
-ssize_t pread64(int fd, void *buf, size_t len, off_t at);
-ssize_t pread64(int fd, void *buf, size_t len, off_t at)
-{
-    struct iovec iov = { buf, len };
-    return move_data(SYS_preadv, fd, &iov, 1, at);
-}
-
-ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t at)
-{
-    return move_data(SYS_pwritev, fd, iov, n, at);
-}
-
-ssize_t preadv(int fd, const struct iovec *iov, int n, off_t at)
-{
-    return move_data(SYS_preadv, fd, iov, n, at);
-}
-
-ssize_t pwritev64(int fd, const struct iovec *iov, int n, off_t at);
-ssize_t pwritev64(int fd, const struct iovec *iov, int n, off_t at)
-{
-    return move_data(SYS_pwritev, fd, iov, n, at);
-}
-
-ssize_t preadv64(int fd, const struct iovec *iov, int n, off_t at);
-ssize_t preadv64(int fd, const struct iovec *iov, int n, off_t at)
-{
-    return move_data(SYS_preadv, fd, iov, n, at);
-}
+#include "io_calls.h"
 
 ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
                          const struct iovec *from, unsigned long n_from, unsigned long flags)
@@ -159,18 +114,37 @@ int open(const char *name, int flags, ...)
     return open_file(name, flags, mode);
 }
 
-// Another program makes the file shorter when pages of a mapping of it are there and not yet used.
+// Another program makes the file shorter when pages of a mapping of it are there and not yet used;
+// cut_late: when the library gets ready for that, where it does not ask for pages before.
 static int cut_fd = -1, n_cut;
+static bool cut_late;
 static off_t cut_to;
+
+static void cut(void)
+{
+    n_cut += ftruncate(cut_fd, cut_to) == 0;
+    cut_fd = -1;
+}
+
+int sigaction(int sig, const struct sigaction *now, struct sigaction *before)
+{
+    static int (*real)(int, const struct sigaction *, struct sigaction *);
+    if (real == NULL) {
+        real = dlsym(RTLD_NEXT, "sigaction");
+    }
+    if (cut_late && cut_fd >= 0 && sig == SIGBUS && now != NULL) {
+        cut();
+    }
+    return real(sig, now, before);
+}
 
 int madvise(void *at, size_t len, int advice)
 {
     enum { POPULATE_READ = 22, POPULATE_WRITE = 23 };
     int rc = (int)syscall(SYS_madvise, at, len, advice);
-    if (rc == 0 && len > 0 && cut_fd >= 0 &&
+    if (rc == 0 && len > 0 && cut_fd >= 0 && !cut_late &&
         (advice == POPULATE_READ || advice == POPULATE_WRITE)) {
-        n_cut += ftruncate(cut_fd, cut_to) == 0;
-        cut_fd = -1;
+        cut();
     }
     return rc;
 }
@@ -727,6 +701,69 @@ static bool is_seen_by_all(const char *name)
     return is_seen;
 }
 
+// Records of a page, which ranks store in a file of memory without asking for pages first, and read
+// again in the same way; one page of each turn is in no view, and gets no space.
+static void check_pages(const char *name)
+{
+    enum { PAGE = 4096, N_PAGE = 32, ALL = PAGE * N_PAGE };
+    MPI_File f;
+    MPI_Datatype record, view;
+    struct stat s;
+    unsigned char *data = malloc(ALL), *found = malloc(ALL);
+    T_MUST(data != NULL && found != NULL);
+    memset(data, me + 1, ALL);
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
+         0);
+    MPI_Type_contiguous(PAGE, MPI_BYTE, &record);
+    MPI_Type_create_resized(record, 0, (MPI_Aint)PAGE * (n + 1), &view);
+    MPI_Type_commit(&view);
+    T_EQ(MPI_File_set_view(f, (MPI_Offset)PAGE * me, MPI_BYTE, view, "native", MPI_INFO_NULL), 0);
+    MPI_Type_free(&view);
+    MPI_Type_free(&record);
+    int fd = open(name, O_RDWR);
+    cut_late = true;
+    for (int round = 0; round < 3; round++) { // 1: while it is written, 2: while it is read again
+        int old = n_cut, calls = n_call;
+        T_EQ(MPI_File_set_size(f, 0), 0);
+        cut_to = 0;
+        cut_fd = round == 1 && me == n - 1 ? fd : -1;
+        if (round != 1 || me == n - 1) {
+            T_EQ(MPI_File_write_at(f, 0, data, ALL, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        }
+        T_OK(round == 1 || n_call == calls); // no system call for each
+        T_EQ(n_cut - old, round == 1 && me == n - 1);
+        cut_fd = -1;
+        MPI_Barrier(MPI_COMM_WORLD);
+        T_MUST(fstat(fd, &s) == 0);
+        T_EQ(s.st_size, (long)PAGE * ((n + 1) * N_PAGE - 1));
+        T_EQ(s.st_blocks, (long)ALL / 512 * (round == 1 ? 1 : n));
+        for (int again = 0; again < 2 && (round != 1 || me == n - 1); again++) {
+            MPI_Status status;
+            int bytes, want = ALL;
+            MPI_Barrier(round == 1 ? MPI_COMM_SELF : MPI_COMM_WORLD);
+            if (round == 2 && again && me == 0) { // half of it goes
+                cut_fd = fd;
+                cut_to = (off_t)PAGE * (n + 1) * N_PAGE / 2;
+                want = ALL / 2;
+            }
+            memset(found, 0, ALL);
+            if (round != 2 || !again || me == 0) {
+                T_EQ(MPI_File_read_at(f, 0, found, ALL, MPI_BYTE, &status), 0);
+                MPI_Get_count(&status, MPI_BYTE, &bytes);
+                T_EQ(bytes, want);
+                T_EQ(memcmp(found, data, (size_t)want), 0);
+            }
+            T_EQ(cut_fd, -1);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    cut_late = false;
+    close(fd);
+    free(data);
+    free(found);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
 static void check_cut(void)
 {
     char memory[80];
@@ -750,6 +787,10 @@ static void check_cut(void)
         }
         pthread_sigmask(SIG_UNBLOCK, &bus, &was);
         T_EQ(sigismember(&was, SIGBUS), i >= 2);
+    }
+    // One rank alone has nobody to wait for.
+    if (has_memory && n > 1 && sysconf(_SC_PAGESIZE) == 4096) {
+        check_pages(memory);
     }
     T_EQ(n_own, 0);
     raise(SIGBUS); // the program's handler is back

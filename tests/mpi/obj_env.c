@@ -44,9 +44,16 @@ static void memory(void)
     T_MPI(MPI_Free_mem(p));
     T_MPI(MPI_Alloc_mem(0, MPI_INFO_NULL, &p));
     T_MPI(MPI_Free_mem(p));
-    T_MPI(MPI_Alloc_mem(16 << 20, MPI_INFO_NULL, &p));
-    memset(p, 1, 16 << 20);
-    T_MPI(MPI_Free_mem(p));
+    static const int sizes[] = { 16 << 20, 1 << 20, (4 << 20) - 1, 1 << 19 };
+    char *q[4];
+    for (int i = 0; i < 4; i++) {
+        T_MPI(MPI_Alloc_mem(sizes[i], MPI_INFO_NULL, &q[i]));
+        memset(q[i], i, (size_t)sizes[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        T_OK(q[i][0] == i && q[i][sizes[i] - 1] == i);
+        T_MPI(MPI_Free_mem(q[i]));
+    }
     T_MPI(MPI_Info_create(&info));
     T_MPI(MPI_Info_set(info, "mpi_minimum_memory_alignment", "65536"));
     T_MPI(MPI_Alloc_mem(10, info, &p));

@@ -120,6 +120,33 @@ static void unequal(void)
     MPI_Request_free(&r[1]);
 }
 
+// A pair that was freed before it was started is a pair all the same: the next one has its own
+// announcement, also where the freed receive came first, or each message waits for its receive.
+static void freed(void)
+{
+    MPI_Request s, r;
+    int from[2] = { 5, 6 }, to[2] = { 0, 0 };
+    MPI_Precv_init(to, 2, 1, MPI_INT, 0, 8, MPI_COMM_SELF, MPI_INFO_NULL, &r);
+    MPI_Request_free(&r);
+    MPI_Psend_init(from, 1, 2, MPI_INT, 0, 8, MPI_COMM_SELF, MPI_INFO_NULL, &s);
+    MPI_Request_free(&s);
+    MPI_Psend_init(from, 2, 1, MPI_INT, 0, 8, MPI_COMM_SELF, MPI_INFO_NULL, &s);
+    MPI_Request_free(&s);
+    MPI_Precv_init(to, 1, 2, MPI_INT, 0, 8, MPI_COMM_SELF, MPI_INFO_NULL, &r);
+    MPI_Request_free(&r);
+    MPI_Psend_init(from, 2, 1, MPI_INT, 0, 8, MPI_COMM_SELF, MPI_INFO_NULL, &s);
+    MPI_Precv_init(to, 2, 1, MPI_INT, 0, 8, MPI_COMM_SELF, MPI_INFO_NULL, &r);
+    MPI_Start(&r);
+    MPI_Start(&s);
+    MPI_Pready_range(0, 1, s);
+    T_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    T_EQ(MPI_Wait(&s, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    T_EQ(to[0], 5);
+    T_EQ(to[1], 6);
+    MPI_Request_free(&r);
+    MPI_Request_free(&s);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -133,6 +160,7 @@ int main(int argc, char **argv)
     empty(1, 1);
     empty(2, 1);
     empty(4, 2);
+    freed();
     empty(2, 3);
     unequal();
     MPI_Request r;

@@ -219,6 +219,60 @@ static void sparse(MPI_Session s)
     }
 }
 
+// Whether all processes have one table of sets.
+static int is_one_table(MPI_Comm all)
+{
+    MPI_Comm here;
+    int n;
+    T_MPI(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here));
+    MPI_Comm_size(here, &n);
+    MPI_Comm_free(&here);
+    return n == size;
+}
+
+// A set that all have freed is gone, at other hosts a little later; its name stays at its number in
+// those who were shown it.
+static void freed(MPI_Session s)
+{
+    MPI_Group g;
+    char name[MPI_MAX_PSET_NAME_LEN];
+    int n, more;
+    T_MPI(MPIX_Pset_union(s, "mpi://WORLD", "mpi://WORLD", "short life"));
+    T_EQ(is_listed(s, "short life"), 1);
+    MPI_Session_get_num_psets(s, MPI_INFO_NULL, &n);
+    MPI_Comm all = s_comm(s, "short life", "freed"); // all have made it
+    snprintf(name, sizeof name, "own %d", rank);
+    T_MPI(MPIX_Pset_from_group(s, MPI_GROUP_EMPTY, name));
+    snprintf(name, sizeof name, "own %d", (rank + 1) % size);
+    T_MPI(MPIX_Pset_wait(s, name)); // hosts know of each other's
+    MPI_Barrier(all);
+    snprintf(name, sizeof name, "own %d", rank);
+    T_MPI(MPIX_Pset_free(s, name));
+    T_MPI(MPIX_Pset_free(s, "short life"));
+    while (MPI_Group_from_session_pset(s, "short life", &g) == MPI_SUCCESS) {
+        MPI_Group_free(&g);
+    }
+    T_REFUSED(MPI_Group_from_session_pset(s, "short life", &g), MPI_ERR_ARG, "was freed");
+    T_REFUSED(MPIX_Pset_free(s, "short life"), MPI_ERR_ARG, "no process set");
+    MPI_Barrier(all);
+    T_EQ(is_listed(s, "short life"), 1);
+    MPI_Session_get_num_psets(s, MPI_INFO_NULL, &more);
+    T_EQ(more, n);
+    s_check(all, 5);
+    if (is_one_table(all)) {
+        T_MPI(MPIX_Pset_from_group(s, MPI_GROUP_EMPTY, "short life")); // another one
+        T_MPI(MPIX_Pset_free(s, "short life"));
+    }
+    for (int i = 0; i < 40000 / size; i++) { // more than the table has room for
+        snprintf(name, sizeof name, "passing %d %d", rank, i);
+        T_MUST(MPIX_Pset_union(s, "evens", "pair", name) == MPI_SUCCESS);
+        T_MUST(MPIX_Pset_free(s, name) == MPI_SUCCESS);
+    }
+    T_REFUSED(MPIX_Pset_free(s, "evens"), MPI_ERR_ARG, "no program has made it");
+    T_REFUSED(MPIX_Pset_free(s, "mpi://app/0"), MPI_ERR_ARG, "no program has made it");
+    MPI_Comm_free(&all);
+}
+
 int main(void)
 {
     MPI_Session s = s_open();
@@ -228,6 +282,7 @@ int main(void)
     MPI_Comm_free(&all);
     launched(s);
     made(s);
+    freed(s);
     published(s);
     if (size > 1) {
         versions(s);

@@ -33,6 +33,8 @@ def one(kind, argument=None, option="--check", marks=None):
     lines = said(r, kind)
     check(lines, f"{kind} is not found: {r}")
     others = [line for line in r.err.splitlines() if line.startswith("check: ") and line not in lines]
+    # A file with half a collective cannot be closed.
+    others = [line for line in others if not (argument == "split-unfinished" and line.endswith("[file-leak]"))]
     check(not others or argument == "leaks", f"{kind}: besides {others}")
     check("the data is not what was sent" not in r.err, r)
     for place in filter(None, map(line_of, marks or (f"here: {kind}", f"there: {kind}"))):
@@ -92,8 +94,8 @@ def main():
     one("race", "lock-race", marks=("here: lock-race", "there: lock-race"))
     one("early-write", "early-small", marks=("here: early-small", "there: early-small"))
     one("timing", option="--check=timing")
-    for kind, arguments in (("changed", ("file-changed", "coll-changed", "parts-changed")), ("freed", ("file-freed",)),
-                            ("receive-overlap", ("file-overlap",)), ("unfinished", ("file-unfinished",)), ("request-leak", ("parts-leak",))):
+    for kind, arguments in (("type", ("parts-type", "parts-endpoints")), ("changed", ("file-changed", "split-changed", "coll-changed", "parts-changed")), ("freed", ("file-freed",)),
+                            ("receive-overlap", ("file-overlap", "split-overlap")), ("unfinished", ("file-unfinished", "split-unfinished")), ("request-leak", ("parts-leak",))):
         for argument in arguments:
             if not (kind == "freed" and IS_SANITIZED):
                 one(kind, argument, marks=("here: " + argument, "there: " + argument))

@@ -449,6 +449,40 @@ static void file_unfinished(void)
     n_done++;
 }
 
+static void split_changed(void)
+{
+    MPI_File file = own_file();
+    MPI_File_write_at_all_begin(file, 0, numbers, 4, MPI_INT); // here: split-changed
+    numbers[is_right ? 5 : 1]++;
+    MPI_File_write_at_all_end(file, numbers, MPI_STATUS_IGNORE); // there: split-changed
+    MPI_File_close(&file);
+    n_done++;
+}
+
+static void split_overlap(void)
+{
+    MPI_File file = own_file();
+    MPI_File_read_ordered_begin(file, numbers, 64, MPI_INT); // there: split-overlap
+    int *into = numbers + (is_right ? 64 : 63), nobody = MPI_PROC_NULL;
+    MPI_Recv(into, 1, MPI_INT, nobody, 0, world, MPI_STATUS_IGNORE); // here: split-overlap
+    MPI_File_read_ordered_end(file, numbers, MPI_STATUS_IGNORE);
+    MPI_File_read_all_begin(file, numbers, 64, MPI_INT);
+    MPI_File_read_all_end(file, numbers, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+    n_done++;
+}
+
+static void split_unfinished(void)
+{
+    MPI_File file = own_file();
+    MPI_File_write_all_begin(file, numbers, 4, MPI_INT); // here: split-unfinished
+    if (is_right) {
+        MPI_File_write_all_end(file, numbers, MPI_STATUS_IGNORE);
+    }
+    MPI_File_close(&file);
+    n_done++;
+}
+
 static void collective_changed(void)
 {
     MPI_Request request[2];
@@ -493,6 +527,74 @@ static void parts_changed(void)
     n_done++;
 }
 
+// The sides may cut the same numbers in other ways. Requests of one tag match in the order in which
+// they are made, whichever is used first, and never with other messages.
+static void parts_type(void)
+{
+    int to = (rank + 1) % size, from = (rank + size - 1) % size, n = is_right ? 16 : 32;
+    char letters[12] = "partitions";
+    float sent = 1, got = 0;
+    MPI_Request r[6];
+    MPI_Datatype two;
+    MPI_Info none = MPI_INFO_NULL;
+    MPI_Type_contiguous(2, MPI_INT, &two);
+    MPI_Type_commit(&two);
+    MPI_Datatype type = is_right ? two : MPI_FLOAT;
+    MPI_Psend_init(numbers, 4, 16, MPI_INT, to, 5, world, none, &r[0]); // there: parts-type
+    MPI_Psend_init(letters, 3, 2, MPI_CHAR, to, 5, world, none, &r[2]);
+    MPI_Precv_init(others, 2, n, type, from, 5, world, none, &r[1]); // here: parts-type
+    MPI_Precv_init(letters + 6, 1, 6, MPI_CHAR, from, 5, world, none, &r[3]);
+    MPI_Psend_init(numbers, 1, 1, MPI_INT, MPI_PROC_NULL, 5, world, none, &r[4]);
+    MPI_Precv_init(numbers, 1, 1, MPI_FLOAT, MPI_PROC_NULL, 5, world, none, &r[5]);
+    MPI_Type_free(&two);
+    for (int round = 0; round < 2; round++) {
+        MPI_Startall(4, r + 2);
+        MPI_Pready_range(0, 2, r[2]);
+        MPI_Pready(0, r[4]);
+        MPI_Waitall(4, r + 2, MPI_STATUSES_IGNORE);
+        MPI_Sendrecv(&sent, 1, MPI_FLOAT, to, 5, &got, 1, MPI_FLOAT, from, 5, world,
+                     MPI_STATUS_IGNORE);
+        MPI_Startall(2, r);
+        MPI_Pready_range(0, 3, r[0]);
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    }
+    for (int i = 0; i < 6; i++) {
+        MPI_Request_free(&r[i]);
+    }
+    n_done++;
+}
+
+// From endpoint to endpoint, of one process and of several.
+static void parts_endpoints(void)
+{
+#ifdef MPIX_COMM_ENDPOINTS
+    MPI_Comm ep[2];
+    MPI_Request r[4];
+    int me, n;
+    MPI_Info none = MPI_INFO_NULL;
+    MPIX_Comm_create_endpoints(world, 2, none, ep);
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm e = ep[i];
+        MPI_Comm_rank(e, &me);
+        MPI_Comm_size(e, &n);
+        MPI_Datatype t = is_right || me > 0 ? MPI_INT : MPI_FLOAT;
+        int to = (me + 1) % n, from = (me + n - 1) % n, *in = others + 64 * i;
+        MPI_Psend_init(numbers, 4, 16, MPI_INT, to, 5, e, none, r + i); // there: parts-endpoints
+        MPI_Precv_init(in, 2, 32, t, from, 5, e, none, r + 2 + i);      // here: parts-endpoints
+    }
+    MPI_Startall(4, r);
+    MPI_Pready_range(0, 3, r[0]);
+    MPI_Pready_range(0, 3, r[1]);
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 4; i++) {
+        MPI_Request_free(&r[i]);
+    }
+    MPI_Comm_free(&ep[0]);
+    MPI_Comm_free(&ep[1]);
+#endif
+    n_done++;
+}
+
 static void parts_leak(void)
 {
     MPI_Request r;
@@ -504,6 +606,12 @@ static void parts_leak(void)
 }
 #else // of other MPIs
 static void parts_changed(void)
+{
+}
+static void parts_type(void)
+{
+}
+static void parts_endpoints(void)
 {
 }
 static void parts_leak(void)
@@ -822,8 +930,13 @@ int main(int argc, char **argv)
         { "file-freed", file_freed },
         { "file-overlap", file_overlap },
         { "file-unfinished", file_unfinished },
+        { "split-changed", split_changed },
+        { "split-overlap", split_overlap },
+        { "split-unfinished", split_unfinished },
         { "coll-changed", collective_changed },
         { "parts-changed", parts_changed },
+        { "parts-type", parts_type },
+        { "parts-endpoints", parts_endpoints },
         { "parts-leak", parts_leak },
         { "notes", notes },
         { "race", race },

@@ -79,6 +79,8 @@ def main():
     runs = [(m, start(m[0], m[1])) for m in MISTAKES]
     runs.append((("not_everybody", 4, RANKS_OF_NOBODY), start("not_everybody", 4, "--ranks-per-proc", "2")))
     runs.append((("endpoints", 2, ENDPOINTS), start("endpoints", 2, "--elastic", "1:4")))  # with a daemon
+    parts = [r"rank 1 is in MPI_Allreduce on MPI_COMM_WORLD, called at hang_probe.c:\d+\n  \(3 more like the last\)\n  rank 5 is in MPI_Allreduce"]
+    runs.append((("parts_of_hosts", 6, parts), start("parts_of_hosts", 6, PLIANT_FAKE_HOSTS="2")))
     for (name, _, wanted), p in runs:
         out = p.communicate()[0]
         if p.returncode != STATUS:

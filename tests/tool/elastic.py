@@ -49,7 +49,8 @@ def grow_and_shrink(env):
         r = ctl(*args, p.pid)
         check(r.rc == 0 and want in r.out, f"{args}: {r}")
         check(args[0] != "shrink" or "the ranks that left are gone" in r.out, f"{args}: {r}")
-    for args, want in ((("grow", 6), "9 ranks are outside --elastic 2:8"), (("shrink", 2), "outside")):
+    for args, want in ((("grow", 6), "9 ranks are outside --elastic 2:8"), (("shrink", 2), "outside"),
+                       (("shrink", 99), "99 ranks cannot leave a job with --elastic 2:8; there are 3 now")):
         r = ctl(*args, p.pid)
         check(r.rc == 1 and want in r.err, f"{args}: {r}")
     r = ctl("status", p.pid)

@@ -51,7 +51,7 @@ def check_blanks(d):
         check(r.rc == 0 and sorted(r.out.splitlines()) == said(), f"{words}: {r}")
     r = Run("-n", 2, "-outfile-pattern", os.path.join(here, "out %r"), "--hostfile", os.path.join(here, "the hosts"), "./a program", cwd=here)
     check(r.rc == 2 and "the hosts" in r.words, r)
-    with open(os.path.join(here, "the hosts"), "w", encoding="ascii") as f:
+    with open(os.path.join(here, "the hosts"), "w", encoding="utf-8-sig") as f:  # with the mark that some editors write
         f.write("localhost:2\n")
     r = Run("-outfile-pattern", os.path.join(here, "out %r"), "--hostfile", os.path.join(here, "the hosts"), "./a program", cwd=here)
     with open(os.path.join(here, "out 1"), encoding="utf-8") as f:
@@ -93,6 +93,12 @@ def check_folders(d):
     source = os.path.join(SOURCE, "tests", "tool", "environment_probe.c")
     r = Run("-c", f"mkdir gone && cd gone && rmdir ../gone && exec {MPIEXEC} -n 2 {PROBE}", tool="/bin/sh", cwd=d)
     check(r.rc == 0 and sorted(r.out.splitlines()) == said() and r.err == "", f"a folder that is gone: {r}")
+    spawner = os.path.join(BUILD, "tests", "bin", "spawn_probe")
+    for words, want in ((f"{MPIEXEC} -n 1 {spawner} spawn 2", "child 1 of 2"), (f"{spawner} spawn 2", "child 1 of 2"),
+                        (f"{spawner} spawn 1 program=./a", "there is no program ./a in the current directory, which was removed"),
+                        (f"{spawner} spawn 1 wdir=..", "hint wdir is '..', below a directory that was removed")):
+        r = Run("-c", f"mkdir gone && cd gone && rmdir ../gone && exec {words}", tool="/bin/sh", cwd=d)
+        check(r.rc == 0 and want in r.out and r.err == "", f"a folder that is gone, {words}: {r}")
     if os.geteuid() != 0:
         print("a full TMPDIR and another user are not tried: that needs root")
         return

@@ -221,6 +221,25 @@ check(r.rc == 0 and r.out == "/nowhere\n", r)
 r = Run("-n", 1, "-x", "LD_LIBRARY_PATH=/nowhere", "sh", "-c", "echo $LD_LIBRARY_PATH")
 check(r.rc == 0 and "/pliant/mpich:" in r.out and r.out.endswith("/pliant/openmpi:/nowhere\n"), r)
 
+# Programs that look which MPI they have found, as mpi4py's wheels do, are told that these handles are not those of the standard ABI.
+ASK = """
+import ctypes
+for name, world in (("libmpi.so.12", 0x44000000), ("libmpi.so.40", None)):
+    lib = ctypes.CDLL(name)
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    lib.MPI_Abi_get_version(ctypes.byref(major), ctypes.byref(minor))
+    if world is None:
+        world = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(lib, "ompi_mpi_comm_world")))
+        lib.MPI_Comm_fromint.restype = ctypes.c_void_p
+        is_same = lib.MPI_Comm_fromint(lib.MPI_Comm_toint(world)) == world.value
+    else:
+        is_same = lib.MPI_Comm_toint(world) == lib.MPI_Comm_fromint(world) == world
+    print(major.value, minor.value, is_same)
+"""
+if not SANITIZER:  # whose library must come first in a program
+    r = Run("-n", 1, sys.executable, "-c", ASK)
+    check(r.out == "-1 -1 True\n" * 2, r)
+
 # R's start script puts its own folders before LD_LIBRARY_PATH: ours are in the variable it makes them of.
 for folder in ("r/bin", "r/lib/R/etc"):
     os.makedirs(os.path.join(here, folder))

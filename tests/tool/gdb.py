@@ -1,76 +1,17 @@
 """mpiexec --gdb on a terminal: a real gdb stops a rank while the others run, of a replay too; panes of tmux; no terminal."""
 import os
-import pty
 import re
-import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-from lib.launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, check, sanitizer_behind, sanitizer_flags, status
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, check, sanitizer_behind, sanitizer_flags, status  # noqa: E402
+from terminal import NEXT, Terminal  # noqa: E402
 
 PROBE = os.path.join(BUILD, "tests", "bin", "record_probe")
-NEXT = "\x1d"
-
-
-class Terminal:
-    """A command on a terminal of its own."""
-
-    def __init__(self, *args, env=None):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.environ.update({"TERM": "dumb", "DEBUGINFOD_URLS": "", **(env or {})})
-            if "TMUX" not in (env or {}):
-                os.environ.pop("TMUX", None)
-            os.execv(args[0], list(map(str, args)))
-        self.text = ""
-        self.at = 0
-        self.is_failed = False
-
-    def wait(self, pattern, seconds=60):
-        """Until this was shown, after what was waited for before."""
-        end = time.monotonic() + seconds * SLOW
-        while not self.is_failed:
-            found = re.compile(pattern).search(self.text, self.at)
-            if found:
-                self.at = found.end()
-                return found
-            if time.monotonic() > end:
-                check(False, f"{pattern!r} does not come: {self.text}", 2)
-                self.fail()
-            if select.select([self.fd], [], [], 0.2)[0]:
-                try:
-                    data = os.read(self.fd, 4096)
-                except OSError:
-                    data = b""
-                if not data:
-                    check(False, f"ended before {pattern!r}: {self.text}", 2)
-                    self.fail()
-                self.text += data.decode(errors="replace")
-        return None
-
-    def fail(self):
-        """What follows makes no sense any more."""
-        self.is_failed = True
-        os.kill(self.pid, signal.SIGTERM)
-
-    def type(self, text):
-        if not self.is_failed:
-            os.write(self.fd, text.encode())
-
-    def end(self):
-        while True:
-            try:
-                data = os.read(self.fd, 4096)
-            except OSError:
-                break
-            if not data:
-                break
-            self.text += data.decode(errors="replace")
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def can_trace():
@@ -171,6 +112,16 @@ def foreign_programs(d):
         check(t.end() == 0, t.text)
 
 
+def spawned():
+    """They run by themselves, and it is said how to look at one."""
+    t = Terminal(MPIEXEC, "--gdb=1", "-n", 2, os.path.join(BUILD, "tests", "bin", "observe_probe"), "spawn")
+    t.wait(r"\(gdb\) ")
+    t.type("run\n")
+    t.wait(r"exited normally", 120)
+    t.type("quit\n")
+    check(t.end() == 0 and "2 spawned processes run without gdb; attach to one by gdb -p PID" in " ".join(t.text.split()), t.text)
+
+
 def in_tmux(d):
     """A server of our own; mpiexec runs in its first pane, and the debuggers in two more."""
     if shutil.which("tmux") is None:
@@ -203,6 +154,7 @@ def in_tmux(d):
         if wait_for("panes", lambda: len(panes()) == 3) and \
                 wait_for("prompts", lambda: all("(gdb)" in shown(p) for p in panes()[1:])):
             debuggers = panes()[1:]
+            check(sorted(r for p in debuggers for r in re.findall(r"\[gdb of rank (\d)\]", shown(p))) == ["0", "1"], [shown(p) for p in debuggers])
             for p in debuggers:
                 tmux("send-keys", "-t", p, "run", "Enter")
             wait_for("both end", lambda: all("exited normally" in shown(p) for p in debuggers))
@@ -223,6 +175,8 @@ def main():
     check(r.rc == 2 and "--gdb needs a terminal" in r.words, r)
     r = Run("--gdb", "-n", 2, PROBE, env={"PATH": "/nowhere"})
     check(r.rc == 2 and "there is no gdb in PATH" in r.words, r)
+    t = Terminal("/bin/bash", "-ic", f"{MPIEXEC} --gdb -n 1 {PROBE} & wait $!")
+    check(t.end() == 2 and "runs in the background" in " ".join(t.text.split()), t.text)
     for bad in ("5", "x", "1-", "0;1", "1-0"):
         t = Terminal(MPIEXEC, f"--gdb={bad}", "-n", 2, PROBE)
         check(t.end() == 2 and f"--gdb={bad}" in t.text, t.text)
@@ -230,6 +184,7 @@ def main():
         one_rank(d)
         alone(d)
         one_at_a_time()
+        spawned()
         foreign_programs(d)
         in_tmux(d)
     sys.exit(status())

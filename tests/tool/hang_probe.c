@@ -126,6 +126,15 @@ static void not_everybody(void)
     }
 }
 
+// The parts of a collective on several hosts are not what the program has called.
+static void parts_of_hosts(void)
+{
+    for (int i = 0; i < 3; i++) {
+        MPI_Allreduce(MPI_IN_PLACE, &v, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    not_everybody();
+}
+
 static void probe_in_vain(void)
 {
     MPI_Status s;
@@ -416,6 +425,7 @@ static const struct {
     { "head_to_head", head_to_head },
     { "wrong_comm", wrong_comm },
     { "not_everybody", not_everybody },
+    { "parts_of_hosts", parts_of_hosts },
     { "probe_in_vain", probe_in_vain },
     { "endpoints", endpoints },
     { "endpoints_of_one", endpoints_of_one },

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """IMPI clients on several (virtual) hosts each: an agent on every host, and what happens when one dies."""
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import BUILD, HostRun, left_behind, open_cluster
-from launch import MPIEXEC, SLOW, SOURCE, check, status
+from launch import IS_SANITIZED, MPIEXEC, SLOW, SOURCE, check, status
 
 SERVER = os.path.join(BUILD, "bin", "impi-server")
 RELAY = os.path.join(SOURCE, "tests", "impi", "relay.py")
@@ -25,7 +27,7 @@ def program(name):
 class Job:
     """Clients, each a list of hosts with slots; the server is on vc1, each mpiexec on its first host.
 
-    more: by client, what else is in its environment."""
+    words: CLIENT in them is its number; more: by client, what else is in its environment."""
 
     def __init__(self, clients, *words, more=None):
         self.server = C.popen("vc1", [SERVER, "-server", str(len(clients)), "-timeout", "60"], env=ENV,
@@ -33,7 +35,7 @@ class Job:
         where = self.server.stdout.readline().strip()
         self.jobs = [C.popen(hosts.split(":")[0],
                              [MPIEXEC, "--launcher", C.launcher, "--hosts", hosts, "--impi", where, "--impi-rank",
-                              str(k), *words], env={**ENV, **(more or {}).get(k, {})}, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              str(k), *(w.replace("CLIENT", str(k)) for w in words)], env={**ENV, **(more or {}).get(k, {})}, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE) for k, hosts in enumerate(clients)]
 
     def end(self):
@@ -57,6 +59,18 @@ def good(clients, *words, more=None):
     out = Job(clients, *words, more=more).end()
     check(all(rc == 0 for rc, _, _ in out), f"{words} over {clients}: {out}")
 
+
+def timelines():
+    """A file for each client, with one zero, on the clock of the first host of the first one; arrows between them have an end in each."""
+    with tempfile.TemporaryDirectory() as folder:
+        good(["vc1:1,vc2:1", "vc3:1,vc4:1"], "--timeline", os.path.join(folder, "CLIENT.json"), "-n", "2",
+             os.path.join(BUILD, "tests", "bin", "observe_probe"), "ring")
+        events = [e for k in "01" for e in json.load(open(os.path.join(folder, k + ".json"), encoding="utf-8"))["traceEvents"]]
+    begins, ends = ({e["id"]: e for e in events if e["ph"] == phase and e["cat"] == "message"} for phase in "sf")
+    between = sorted((begins[i]["pid"], ends[i]["pid"]) for i in begins if (begins[i]["pid"] > 2) != (ends[i]["pid"] > 2))
+    check(begins.keys() == ends.keys() and len(begins) == 160 and between == [(2, 3)] * 40 + [(4, 1)] * 40, between)
+    ahead = min(ends[i]["ts"] - begins[i]["ts"] for i in begins)
+    check(ahead > -5000, f"clocks are aligned: a message came {-ahead} us before it was sent")
 
 
 def named():
@@ -157,6 +171,8 @@ translated()
 good(["vc1:2,vc2:1", "vc3:1,vc4:2"], program("span_coll"))
 good(["vc1:1,vc2:2,vc3:1", "vc4:1"], program("span_comm"), "2", "4")
 good(["vc1:1,vc2:1", "vc3:1,vc4:1"], program("dyn_spawn"))
+if not IS_SANITIZED:  # a sanitizer would have to come before the recorder
+    timelines()
 named()
 lost("vc2", "pliant-impi")
 cut(False)

@@ -23,7 +23,7 @@ def mpictl(c, *args):
 
 with open_cluster(2) as c, tempfile.TemporaryDirectory() as folder:
     go = os.path.join(folder, "go")
-    job = c.popen("vc1", [MPIEXEC, "--launcher", c.launcher, "--hosts", "vc1:2,vc2:2", PROBE, "late", go])
+    job = c.popen("vc1", [MPIEXEC, "--launcher", c.launcher, "--hosts", "vc1:2,vc2:2", "--metrics", ":9100", PROBE, "late", go])
     until = time.monotonic() + 60 * SLOW
     ranks, said = [], ""
     while sum(r["state"] == "waiting" for r in ranks) != 3 and time.monotonic() < until:
@@ -37,6 +37,10 @@ with open_cluster(2) as c, tempfile.TemporaryDirectory() as folder:
     check("runs; 3 wait for it" in said and "vc2" in said, said)
     said = mpictl(c, "stack", "3")
     check("libdw.so.1" in said or ("on vc2" in said and "MPI_Barrier" in said and "at live_probe.c:" in said), said)
+    get = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9100/metrics', timeout=60).read().decode())"
+    said = c.popen("vc1", [sys.executable, "-c", get], stdout=subprocess.PIPE, text=True).communicate(timeout=60 * SLOW)[0]
+    for rank, host in enumerate(("vc1", "vc1", "vc2", "vc2")):
+        check(f'pliant_rank_waiting{{rank="{rank}",host="{host}"}} {int(rank != 0)}\n' in said, f"rank {rank}: {said}")
     open(go, "w", encoding="ascii").close()
     check(job.wait(timeout=60 * SLOW) == 0, "the job ends well")
     check(not left_behind(c, ["vc1", "vc2"]), "nothing is left on the hosts")

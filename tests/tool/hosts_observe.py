@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""--profile, --timeline and --check of a job on two virtual hosts, one file with arrows between them; and the MPIR table of both."""
+"""--profile, --timeline, --check and --gdb of a job on two virtual hosts, one file with arrows between them; and the MPIR table of both."""
 import json
 import os
 import re
@@ -8,16 +8,44 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import HostRun, left_behind, open_cluster  # noqa: E402
 from launch import BUILD, IS_SANITIZED, MPIEXEC, SLOW, check, status  # noqa: E402
+from terminal import NEXT, Terminal  # noqa: E402
 
 CHECK = os.path.join(BUILD, "tests", "bin", "check_probe")
 PROBE = os.path.join(BUILD, "tests", "bin", "observe_probe")
 if IS_SANITIZED:
     print("skipped: a sanitizer's library must come before those that mpiexec puts first")
     sys.exit(77)
+
+
+def killed(c, folder, fan):
+    """mpiexec is killed when the ranks of all hosts have been through MPI: both files are there, with all of them."""
+    name, page = os.path.join(folder, "killed.json"), os.path.join(folder, "killed.txt")
+    p = c.popen("vc1", [MPIEXEC, "--launcher", c.launcher, "--hosts", "vc1:1,vc2:2", "--timeline", name, f"--profile={page}", "-n", "3",
+                        "/bin/sh", "-c", f"{PROBE} ring; echo; exec sleep 1000"],
+                env={**os.environ, "PLIANT_LAUNCH_FAN": str(fan)}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for _ in range(3):
+        p.stdout.readline()
+    subprocess.run(["kill", "-9", str(c.inner(p))], check=True)
+    p.wait()
+    until = time.monotonic() + 60 * SLOW
+    while time.monotonic() < until and not os.path.getsize(page):
+        time.sleep(0.05)
+    check(not left_behind(c, ["vc1", "vc2"]), "nothing outlives mpiexec for long")
+    with open(name, encoding="utf-8") as f:
+        events = json.load(f)["traceEvents"]
+    names = {e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+    check({"rank 0 on vc1", "rank 1 on vc2", "rank 2 on vc2"} <= names, names)
+    arrows = {e["id"]: e["ts"] for e in events if e["ph"] == "s" and e["cat"] == "message"}
+    ahead = min(e["ts"] - arrows[e["id"]] for e in events if e["ph"] == "f" and e["cat"] == "message")
+    check(len(arrows) == 120 and ahead > -5000, (len(arrows), ahead))
+    check(any("mpiexec was killed" in e["name"] for e in events if e["ph"] == "i"), "and why it ends there")
+    with open(page, encoding="utf-8") as f:
+        check("3 ranks on several hosts" in f.read(), "the page has all ranks")
 
 
 def process_table(c):
@@ -37,6 +65,44 @@ def process_table(c):
     found = re.findall(r'host_name = 0x[0-9a-f]+ "([^"]*)".*?pid = (\d+)', said, re.S)
     check([host for host, _ in found] == ["vc1", "vc1", "vc2", "vc2"], said)
     check({pid for _, pid in found} == set(re.findall(r"^pid (\d+)$", said, re.M)), said)
+
+
+def debugger(c):
+    """Each rank under gdb, on its host, at one terminal; what is typed goes to the one that is shown."""
+    if shutil.which("gdb") is None:
+        print("gdb is not there: no debugger on hosts")
+        return
+    there = c.popen("vc1", ["gdb", "-q", "-batch", "-ex", "run", "--args", "/bin/true"], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if "exited normally" not in there.communicate()[0]:
+        print("this host permits no ptrace: no debugger on hosts")
+        return
+    t = Terminal(*c.words("vc1"), MPIEXEC, "--launcher", c.launcher, "--hosts", "vc1:1,vc2:1", "--gdb", "-n", "2", PROBE, "ring", columns=111)
+    t.wait(r"gdb of rank 0; Ctrl-\] goes to that of the next rank\]")
+    for rank in range(2):
+        t.wait(r"\(gdb\) ")
+        t.type("shell echo $HOSTNAME-$(uname -n)\n")
+        t.wait(f"-vc{rank + 1}")
+        t.wait(r"\(gdb\) ")
+        t.type("show width\n")
+        t.wait("a line is 11[01]")  # a dumb terminal has one less
+        t.wait(r"\(gdb\) ")
+        t.type("set breakpoint pending on\ntbreak MPI_Finalize\nrun\n")
+        if rank == 0:
+            t.type(NEXT)
+            t.wait(r"gdb of rank 1; ")
+    t.wait(r"breakpoint 1, .*MPI_Finalize", 120)
+    t.type("bt\n")
+    t.wait(r"observe_probe.c:\d+")
+    t.type("continue\n")
+    t.type(NEXT)
+    t.wait(r"breakpoint 1, .*MPI_Finalize", 120)
+    t.type("continue\n")
+    t.wait(r"exited normally", 120)
+    t.type("quit\n")
+    t.wait(r"gdb of rank 1; ")
+    t.wait(r"exited normally", 120)
+    t.type("quit\n")
+    check(t.end() == 0, t.text)
 
 
 with open_cluster(2) as c, tempfile.TemporaryDirectory() as folder:
@@ -60,6 +126,9 @@ with open_cluster(2) as c, tempfile.TemporaryDirectory() as folder:
     check(r.rc == 0 and "check:" not in r.err and "Profile of check_probe: 4 ranks" in r.err, r)
     r = HostRun(c, "--hosts", "vc1:2,vc2:2", "--check", "-n", "3", CHECK, "unsafe-early")
     check(sum(line.endswith("[unsafe]") for line in r.err.splitlines()) == 1, r)
+    killed(c, folder, 64)
+    killed(c, folder, 1)  # the second daemon is started by the first
     process_table(c)
+    debugger(c)
     check(not left_behind(c, ["vc1", "vc2"]), "nothing is left on the hosts")
 sys.exit(status())

@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 REFUSED = """Comm_create_endpoints MPIX_Comm_create_endpoints_ranked Psend_init Precv_init MPIX_Comm_agree MPIX_Comm_shrink MPIX_Comm_revoke
 MPIX_Comm_iagree MPIX_Comm_ishrink
 MPIX_Checkpoint MPIX_World_resize MPIX_Comm_migrate Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect
-MPIX_World_resize_with_info MPIX_Plan_create_block MPIX_Plan_create_cyclic MPIX_Plan_create_irregular Win_allocate_shared File_open""".split()
+MPIX_World_resize_with_info MPIX_Plan_create_block MPIX_Plan_create_cyclic MPIX_Plan_create_irregular Win_allocate_shared""".split()
 
 # Have no communicator that could span jobs, and are of use inside each.
 INSIDE = """Comm_join Open_port Close_port Publish_name Unpublish_name Lookup_name Comm_get_parent""".split()

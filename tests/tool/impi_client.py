@@ -48,6 +48,7 @@ def run_programs():
     over([2, 2], "span_refuse")
     over([2, 2], "span_window")
     over([1, 1, 3], "span_window")
+    over([2, 2], "span_file")
     over([1, 1], "tool_traffic", "impi", "other_job", "messages")
     for parts in ([1, 1], [2, 2], [2]):
         over(parts, "span_dynamic")

@@ -146,6 +146,8 @@ def refuse():
     one_sentence(Run("--join", "/none/token", PROGRAM), "cannot read a token from")
     one_sentence(Run("--join", w.token, PROGRAM, env={"IMPI_TLS": "off"}), "is of a world with TLS")
     one_sentence(Run("--join", w.token, "--host-world", PROGRAM), "exclude each other")
+    for words in (("--endpoints", 2), ("-n", 2, "--ranks-per-proc", 2), ("--on-failure=continue",)):
+        one_sentence(Run("--join", w.token, *words, PROGRAM), "is not for a job that is part of an IMPI job")
     mixed = forge(w.token, other.token)
     one_sentence(Run("--join", mixed, PROGRAM), "refuses the token")
     port = decode(w.token)[1] * 256 + decode(w.token)[2]
@@ -168,14 +170,21 @@ def decode(token):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def forge(token, other):
-    """The address of one world, and the secrets of another."""
-    a, b = decode(token), decode(other)
-    data = a[:3] + b[3:27] + a[27:-4]
+def encode(kind, data):
     h = 0x811c9dc5
     for c in data:
         h = (h ^ c) * 0x01000193 & 0xffffffff
-    return "impi1-" + base64.urlsafe_b64encode(data + h.to_bytes(4, "big")).decode().rstrip("=")
+    return kind + base64.urlsafe_b64encode(data + h.to_bytes(4, "big")).decode().rstrip("=")
+
+
+def forge(token, other):
+    """The address of one world, and the secrets of another."""
+    a, b = decode(token), decode(other)
+    return encode("impi1-", a[:3] + b[3:27] + a[27:-4])
+
+
+def forge_elastic(token, other):
+    return encode("elastic1-", decode(other)[:32] + decode(token)[32:-4])
 
 
 def children(pid):
@@ -288,7 +297,8 @@ def status_of(job):
 def ways():
     """Hosts that cannot be reached are relayed by the server, large messages too; mpictl status says which way it is."""
     for told, words, mpi in (({}, "direct, on this machine", None), ({"IMPI_TLS": "off"}, "direct, on this machine", None),
-                             ({"IMPI_HOST_NAME": "127.0.0.1"}, "direct, with TLS", None),
+                             ({"IMPI_HOST_NAME": "127.0.0.1", "IMPI_LINKS": "3"},
+                              "direct, with TLS, by 3 connections in parallel", None),
                              ({"IMPI_HOST_NAME": "192.0.2.1"}, "relayed by the server", None),
                              ({"IMPI_HOST_NAME": "127.0.0.1:9"}, "relayed by the server", "mpich")):
         with tempfile.TemporaryDirectory() as folder:
@@ -296,7 +306,8 @@ def ways():
             if other is None:
                 continue
             w = World(2, "-n", 1, PROGRAM, LONG, env=told)
-            w.join(w.token, "-n", 1, other, LONG, tool=IMPIRUN if mpi else MPIEXEC)
+            w.join(w.token, "-n", 1, other, LONG, tool=IMPIRUN if mpi else MPIEXEC,
+                   env={"IMPI_LINKS": told.get("IMPI_LINKS", "0")})  # who joins calls
             if w.run(2):
                 for k in (0, 1) if mpi is None else (0,):
                     text = status_of(w.jobs[k])
@@ -312,12 +323,22 @@ def ways():
 
 
 def plain():
-    """IMPI_TLS=off at the host: a world without TLS; impirun hosts one of its own."""
-    w = World(2, "-n", 1, PROGRAM, env={"IMPI_TLS": "off"})
-    w.join(w.token, "-n", 1, PROGRAM)
-    for j in w.jobs:
-        check(j.end() == 0, j.err)
-    w.close()
+    """IMPI_TLS=off at the host: a world without TLS; impirun hosts one of its own. What is recorded in a world is
+    replayed in a world, and refused elsewhere."""
+    with tempfile.TemporaryDirectory() as folder:
+        record = os.path.join(folder, "record")
+        for word in ("--record", "--replay"):
+            w = World(2, word, record, "-n", 1, PROGRAM, env={"IMPI_TLS": "off"})
+            w.join(w.token, "-n", 1, PROGRAM)
+            for j in w.jobs:
+                check(j.end() == 0, f"{word}: {j.err}")
+            w.close()
+        one_sentence(Run("--replay", record, "-n", 1, PROGRAM), "recorded was mpiexec (one job of an IMPI world)")
+        w = World(2, "--replay", record, "-n", 1, PROGRAM)
+        w.join(w.token, "-n", 2, PROGRAM)
+        w.all_end("a replay in another world")
+        check("the recorded world had 2 ranks, and this one has 3" in w.jobs[0].err and w.jobs[0].p.returncode != 0, w.jobs[0].err)
+        w.close()
     with tempfile.TemporaryDirectory() as folder:
         server = Job(folder, "server", IMPIRUN, "--host-world=2")
         until(lambda: server.read("out").endswith("\n"), "impirun prints no token")
@@ -350,7 +371,6 @@ def absent():
             path = os.path.join(folder, "absent." + mpi)
             subprocess.run([f"mpicc.{mpi}", *sanitizer_flags(), "-o", path, "-x", "c", "-"], check=True, capture_output=True, input=text, text=True)
             w = World(2, "-n", 1, PROGRAM)
-            until(lambda w=w: "1 of 2 jobs have joined" in w.jobs[0].read("err"), "the world's own job has not joined")
             w.join(w.token, "-n", 2, path, *status_word, tool=IMPIRUN)
             w.all_end(mpi)
             said = f"{path[:64]} "
@@ -369,6 +389,13 @@ def late():
     host = w.jobs[0]
     one_sentence(Run("--join", w.token[:-3], LATE), "damaged")
     one_sentence(Run("--join", w.token.replace("elastic1-", "elastic2-"), LATE), "another version")
+    other = ElasticWorld("-n", 1, LATE, 4)
+    begin = time.monotonic()
+    one_sentence(Run("--join", forge_elastic(w.token, other.token), LATE), "the listener there is not of this job")
+    check(time.monotonic() - begin < 15, "a token with another secret is tried again and again")
+    other.jobs[0].p.send_signal(signal.SIGTERM)
+    other.all_end("SIGTERM")
+    other.folder.cleanup()
     one_sentence(Run("--join", w.token, "--profile", LATE), "not for a job that joins an elastic world")
     one_sentence(Run("--join", w.token, "-n", 6, LATE), "cannot join the world: 7 ranks are outside --elastic 1:6")
     one_sentence(Run("--join", w.token, "/none/program"), "cannot run /none/program")

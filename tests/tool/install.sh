@@ -36,8 +36,8 @@ for file in include/mpi.h lib/libmpi_abi.so.0 lib/libmpi_abi.so.1 lib/libmpi_abi
     share/man/man7/pliant-settings.7 share/man/man3/MPI_Send.3 share/doc/pliant/LICENSE \
     include/mpix_balance.h lib/libmpix_balance.so.0 lib/libmpix_balance.a share/man/man3/mpix_balance.3 \
     share/pliant/examples/hello.c share/pliant/examples/Makefile share/pliant/examples/python/heat.py \
-    lib/pliant/standard/libmpi_abi.so.1 lib/pliant/mpich/libmpich.so.12 lib/pliant/openmpi/libmpi_mpifh.so.40 lib/pliant/openmpi/libmpi_java.so \
-    lib/pliant/openmpi/bin/ompi_info; do
+    lib/pliant/standard/libmpi_abi.so.1 lib/pliant/mpich/libmpich.so.12 lib/pliant/mpich/libmpi.so lib/pliant/openmpi/libmpi.so \
+    lib/pliant/openmpi/libmpi_mpifh.so.40 lib/pliant/openmpi/libmpi_java.so lib/pliant/openmpi/bin/ompi_info; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
 for tool in mpiexec mpictl mpiinfo impirun upcrun upcc impi-server; do
@@ -57,6 +57,8 @@ must_say "^$expected$" mpiexec -n 2 ./c
 readelf -d c | grep -q 'NEEDED.*\[libmpi_abi\.so\.1\]' || fail "the soname is not that of the standard ABI"
 sed 's/libmpi_abi\.so\.1/libmpi_abi.so.0/g' c >built_before && chmod +x built_before
 must_say "^$expected$" mpiexec -n 2 ./built_before
+ask='import ctypes as c; said = c.create_string_buffer(8192); c.CDLL("libmpi.so").MPI_Get_library_version(said, c.byref(c.c_int())); print(said.value.decode())'
+is_sanitized || must_say "Pliant MPI" mpiexec -n 2 python3 -c "$ask" # a sanitizer must come before all other libraries
 mpicxx -Wall -Wextra -Werror -std=c++11 -o cxx pair.cc
 must_say "^$expected$" mpiexec -n 2 ./cxx
 mpicc -static-mpi -o with_a pair.c
@@ -112,10 +114,7 @@ message(STATUS "found version ${MPI_C_VERSION}, launcher ${MPIEXEC_EXECUTABLE}")
 EOF
 # FindMPI takes -fsanitize=address,undefined apart at the comma, so sanitizers stay out of this one.
 if ! is_sanitized; then
-    # FindMPI keeps only libraries and folders of what a wrapper links with, so a sanitizer is named here.
-CFLAGS=$(mpicc --showme:compile | grep -o -e '-fsanitize=[^ ]*' || true)
-export CFLAGS CXXFLAGS=$CFLAGS
-PATH=$prefix/bin:$PATH cmake -S project -B user >cmake.log 2>&1 || fail "FindMPI: $(tail -20 cmake.log)"
+    PATH=$prefix/bin:$PATH cmake -S project -B user >cmake.log 2>&1 || fail "FindMPI: $(tail -20 cmake.log)"
     grep -q "found version 5.0, launcher $prefix/bin/mpiexec" cmake.log ||
         fail "FindMPI found another MPI: $(grep 'found version' cmake.log)"
     cmake --build user >build.log 2>&1 || fail "$(tail -20 build.log)"
@@ -166,3 +165,11 @@ make -C mine MPICC="$prefix/bin/mpicc" hello >/dev/null
 must_say "world of 3 ranks" "$prefix/bin/mpiexec" -n 3 mine/hello
 make -C mine MPICC="$prefix/bin/mpicc" balance >/dev/null
 must_say "bit for bit" "$prefix/bin/mpiexec" -n 2 mine/balance 20
+
+# What was installed can be removed without a trace, also from another place; a list that names other things is refused.
+(cd plain && find . -type f -o -type l) | sed 's|^\./||' >installed
+{ cat installed && echo ../pair.c; } >plain/share/pliant/installed
+must_fail 1 "names ../pair.c, which is not below" "$SOURCE_DIR/tools/setup/uninstall" plain
+cp installed plain/share/pliant/installed
+must_say "removed Pliant MPI" "$SOURCE_DIR/tools/setup/uninstall" plain
+[ ! -e plain ] || fail "left behind: $(find plain | head -5)"

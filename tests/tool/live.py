@@ -18,7 +18,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from launch import BUILD, MPIEXEC, SLOW, check, status  # noqa: E402
 
-MPICTL = os.path.join(BUILD, "bin", "mpictl")
+MPICTL, IMPIRUN = (os.path.join(BUILD, "bin", name) for name in ("mpictl", "impirun"))
 PROBE = os.path.join(BUILD, "tests", "bin", "live_probe")
 SOURCE = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "live_probe.c"), encoding="utf-8").read()
 LINE = f"live_probe.c:{SOURCE[:SOURCE.index('// waits here')].count(chr(10)) + 1}"
@@ -28,10 +28,10 @@ folder = tempfile.mkdtemp()
 class Job:
     """A job whose first rank is late until it is let go."""
 
-    def __init__(self, *args):
+    def __init__(self, *args, tool=MPIEXEC):
         self.file = os.path.join(folder, f"go{time.monotonic_ns()}")
         words = [w if w != "FILE" else self.file for w in args]
-        self.process = subprocess.Popen([MPIEXEC, *words])
+        self.process = subprocess.Popen([tool, *words])
         self.pid = str(self.process.pid)
 
     def go(self):
@@ -148,6 +148,14 @@ def children(pid):
         return [int(w) for w in f.read().split()]
 
 
+def words_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return [b""]
+
+
 def terminal(job):
     t = Screen(job.pid)
     t.until(lambda s: "3 wait for it" in s and "\033[33m" in s)
@@ -194,6 +202,23 @@ def test_endpoints():
     job.go()
 
 
+def test_impi():
+    """Ranks of an IMPI client have the numbers that they have in MPI_COMM_WORLD."""
+    job = Job("--local", "-n", "1", PROBE, "late", "FILE", ":", "-n", "3", PROBE, "late", "FILE", tool=IMPIRUN)
+    until = time.monotonic() + 60 * SLOW
+    found = []
+    while not found and time.monotonic() < until:
+        words = {p: words_of(p) for p in children(job.process.pid)}
+        found = [p for p, w in words.items() if w[0].endswith(b"mpiexec") and b"3" in w]  # and is no impirun any more
+    job.pid = str(found[0])
+    ranks = look(job, lambda ranks: len(waiting(ranks)) == 3)
+    check([r["rank"] for r in ranks] == [1, 2, 3] and ranks[0].get("peer") == 0 and ranks[2].get("call") == "MPI_Barrier", ranks)
+    r = mpictl(job.pid, "stack", "3")
+    check("rank 3, process" in r.stdout and "rank 2" not in r.stdout, r)
+    check("the job has no rank 0" in mpictl(job.pid, "stack", "0").stdout, "which is of the other client")
+    job.go()
+
+
 def test_spawned():
     job = Job("-n", "1", PROBE, "spawn", "FILE")
     ranks = look(job, lambda ranks: len(ranks) == 2 and len(waiting(ranks)) == 1)
@@ -204,5 +229,6 @@ def test_spawned():
 test_late()
 test_endpoints()
 test_spawned()
+test_impi()
 os.rmdir(folder)
 sys.exit(status())

@@ -22,6 +22,8 @@ def whole(d):
     env = {"PROBE_SEED": str(random.randrange(1 << 30))}
     first = Run("--log-messages", at, "-n", 3, PROBE, env=env)
     check(first.rc == 0 and first.err == "" and len(first.out.splitlines()) == 3 * len(PARTS), first)
+    modes = {name: oct(os.stat(os.path.join(at, name)).st_mode & 0o777) for name in os.listdir(at)}
+    check(all(modes[f"{kind}.{rank}"] == "0o600" for kind in ("messages", "rank") for rank in range(3)), f"not for others: {modes}")
     for rank in range(3):
         alone = Run("--replay", at, "--replay-rank", rank, "-n", 3, PROBE, env=env)
         check(alone.rc == 0 and alone.err == "" and alone.out.splitlines() == lines(first, rank),

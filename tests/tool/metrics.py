@@ -99,13 +99,14 @@ check(talk(port, b"\0" * 100)[:12] in (b"HTTP/1.1 400", b"reset"), "zeros")
 check(talk(port, os.urandom(5000).replace(b"\n\n", b"x"))[:9] in (b"HTTP/1.1 ", b"reset"), "noise")
 check(talk(port, b"GET /metrics HTTP/1.0\r\n\r\n", is_slow=True).startswith(b"HTTP/1.1 200"), "a slow writer")
 idle = []
-for _ in range(100):  # more than there is room for: some are hung up on
+for _ in range(100):  # more than there is room for: the oldest are hung up on
     s = socket.create_connection(("127.0.0.1", port), timeout=30 * SLOW)
     try:
         s.sendall(b"GET ")
     except OSError:
         pass
     idle.append(s)
+check(talk(port, b"GET /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200"), "who never asks keeps nobody out")
 for s in idle:
     s.close()
 lazy = socket.create_connection(("127.0.0.1", port), timeout=30 * SLOW)

@@ -110,6 +110,14 @@ def timeout():
     check("after 2 s" in r.words and "2 are between MPI_Init and MPI_Finalize, 1 ended" in r.words, r)
     r = Run("-n", 2, "--timeout=300ms", "--grace", "0.2", PROBE, "ignore", "TERM", "sleep", 60)
     check(r.rc == 124 and 0.5 <= r.seconds < 25, r)
+    r = Run("-n", 2, PROBE, "init", "sleep", 60, env={"MPIEXEC_TIMEOUT": "0.3"})
+    check(r.rc == 124 and r.seconds < 25 and "after 0.3 s, the MPIEXEC_TIMEOUT" in r.words, r)
+    for none, option in (("-1", ()), ("0", ()), ("", ()), ("0.1", ("--timeout", "10"))):  # the option goes before it
+        r = Run("-n", 2, *option, PROBE, "init", *(("sleep", 0.3) if option else ()), "final", env={"MPIEXEC_TIMEOUT": none})
+        check(r.rc == 0, f"MPIEXEC_TIMEOUT={none}: {r}")
+    for wrong in ("5x", "nan", "x"):
+        r = Run("-n", 2, PROBE, env={"MPIEXEC_TIMEOUT": wrong})
+        check(r.rc == 2 and f"MPIEXEC_TIMEOUT needs a number of seconds, not '{wrong}'" in r.words, r)
     r = Run("-n", 2, "--timeout", "10", PROBE, "init", "final")
     check(r.rc == 0 and r.seconds < 25, r)
 

@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, IS_SANITIZED, Run, check, status  # noqa: E402
+from launch import BUILD, IS_SANITIZED, MPIEXEC, SLOW, Run, check, status  # noqa: E402
 
 PROBE = os.path.join(BUILD, "tests", "bin", "observe_probe")
 SOURCE_TEXT = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "observe_probe.c"), encoding="utf-8").read()
@@ -31,7 +32,7 @@ class Timeline:
         ends = {e["id"]: e for e in self.events if e["ph"] == "f"}
         check(begins.keys() == ends.keys(), "every arrow has two ends", 2)
         self.arrows = [(begins[i], ends[i]) for i in begins]
-        named = collections.Counter((e["name"], e["pid"], e.get("tid") if e["name"] == "thread_name" else 0) for e in self.events if e["ph"] == "M")
+        named = collections.Counter((e["name"], e["pid"], e.get("tid") if e["name"].startswith("thread_") else 0) for e in self.events if e["ph"] == "M")
         check(max(named.values()) == 1, f"one name for each: {named}", 2)
         check(all(("thread_name", e["pid"], e["tid"]) in named and e["dur"] >= 0 for e in self.events if e["ph"] == "X"), "of threads that are named", 2)
         check(self.nested(), "a thread is in one call at a time", 2)
@@ -50,6 +51,20 @@ class Timeline:
                 return False
             ends.append(e["ts"] + e["dur"])
         return True
+
+    def bound(self):
+        """Arrows that a viewer cannot bind which reads events by time, of equal time first the longest slice, and then in the order of the file."""
+        now, begun, bad = {}, set(), []
+        keyed = ((e["ts"], -e["dur"] if e["ph"] == "X" else 0, i, e) for i, e in enumerate(self.events) if e["ph"] in "Xsf")
+        for *_, e in sorted(keyed, key=lambda k: k[:3]):
+            if e["ph"] == "X":
+                now[e["pid"], e["tid"]] = e
+                continue
+            top = now.get((e["pid"], e["tid"]))
+            if top is None or e["ts"] > top["ts"] + top["dur"] + 0.002 or (e["ph"] == "f" and e["id"] not in begun):
+                bad.append((e, top))
+            begun.add(e["id"])
+        return bad
 
     def inside(self):
         """Every arrow begins and ends in a slice of its thread."""
@@ -114,7 +129,7 @@ def timeline():
     t = Timeline(name)
     check(t.messages() == {(0, 1): 40, (1, 2): 40, (2, 0): 40}, t.messages())
     check(t.calls["MPI_Isend"] == 60 and t.calls["MPI_Allreduce"] == 30 and t.calls["MPI_Sendrecv"] == 30, t.calls)
-    check(t.inside(), "arrows touch calls")
+    check(t.inside() and not t.bound(), f"arrows touch calls: {t.bound()}")
     check(all(b["ts"] >= a["ts"] for a, b in t.arrows), "nothing is received before it was sent")
     sums = [e for e in t.events if e.get("name") == "MPI_Allreduce"]
     check(collections.Counter(e["args"]["collective"] for e in sums) == {i: 3 for i in range(1, 11)}, "collectives have numbers")
@@ -136,6 +151,22 @@ def killed():
     t = Timeline(name)
     check(t.messages() == {(0, 1): 40, (1, 2): 40, (2, 0): 40}, t.messages())
     check(any("SIGKILL" in e["name"] for e in t.events if e["ph"] == "i"), "what mpiexec said is there")
+    # mpiexec itself, when the ranks have been through MPI.
+    with subprocess.Popen([MPIEXEC, "--timeline", name, "-n", "3", "/bin/sh", "-c", f"{PROBE} ring; echo; exec sleep 1000"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+        for _ in range(3):
+            p.stdout.readline()
+        # The memory that ranks record in is not taken for that of a job.
+        listed = subprocess.run([os.path.join(BUILD, "bin", "mpictl"), "list"], capture_output=True, text=True, check=False)
+        children = subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True, text=True, check=False).stdout.split()
+        check(str(p.pid) in listed.stdout and children and not any(f"mpictl: {pid}: " in listed.stderr for pid in children), (listed, children))
+        p.kill()
+    until = time.monotonic() + 60 * SLOW
+    while time.monotonic() < until and not open(name, encoding="utf-8").read().endswith("}\n"):
+        time.sleep(0.05)
+    t = Timeline(name)
+    check(t.messages() == {(0, 1): 40, (1, 2): 40, (2, 0): 40}, t.messages())
+    check(any("mpiexec was killed" in e["name"] for e in t.events if e["ph"] == "i"), "and why it ends there")
     r = Run("--profile", "-n", 2, PROBE, "scribble")
     check("makes no sense" in r.words and "is left out" in r.words, r)
 
@@ -170,6 +201,29 @@ def kinds_of_ranks():
         check("MPI_Barrier hello.f90:5" in r.err, r)
 
 
+def clients():
+    """Two IMPI clients have a file each, with one zero: together they are one timeline, with the arrows between them."""
+    names = [os.path.join(folder, f"client{i}.json") for i in range(2)]
+    p = subprocess.run([os.path.join(BUILD, "bin", "impirun"), "--local", "--timeline", names[0], "-n", "2", PROBE, "ring",
+                        ":", "--timeline", names[1], "-n", "2", PROBE, "ring"], capture_output=True, text=True, timeout=120 * SLOW, check=False)
+    check(p.returncode == 0, p)
+    files = [json.load(open(name, encoding="utf-8")) for name in names]
+    for f in files:
+        check(f["otherData"]["zero"] == "of the world of all IMPI clients", f["otherData"])
+        inner = [e["id"] for e in f["traceEvents"] if e["ph"] in "sf"]
+        check(sum(inner.count(i) == 1 for i in set(inner)) == 80, "40 messages each way have one end here")
+    name = os.path.join(folder, "clients.json")
+    with open(name, "w", encoding="utf-8") as f:
+        json.dump({"traceEvents": files[0]["traceEvents"] + files[1]["traceEvents"]}, f)
+    t = Timeline(name)
+    check(t.messages() == {(0, 1): 40, (1, 2): 40, (2, 3): 40, (3, 0): 40}, t.messages())
+    check(not t.bound(), t.bound())
+    # Clocks of one machine are the same: a message comes after it was sent, but for what the comparison is wrong by.
+    ahead = min(b["ts"] - a["ts"] for a, b in t.arrows if a["cat"] == "message")
+    check(ahead > -5000 and t.inside(), f"a message came {-ahead} us before it was sent")
+    check({"mpiexec of client 0", "mpiexec of client 1"} <= t.names(), t.names())
+
+
 TOOL = """
 #include <mpi.h>
 #include <stdio.h>
@@ -194,6 +248,8 @@ def tools():
     check("two 10" in r.out and "Rank 1 comes last to MPI_Barrier at " + line_of("// late barrier") in r.words, r)
     r = Run("--tool", "./none.so", "-n", 1, PROBE)
     check(r.rc == 2 and "no library ./none.so" in r.words, r)
+    r = Run("--tool", source, "-n", 1, PROBE)
+    check(r.rc == 2 and r.words == f"mpiexec: --tool: {os.path.realpath(source)} is not a shared library that can be read", r)
 
 
 if IS_SANITIZED:
@@ -204,6 +260,7 @@ sampled()
 timeline()
 killed()
 kinds_of_ranks()
+clients()
 tools()
 subprocess.run(["rm", "-rf", folder], check=False)
 sys.exit(status())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that find themselves on one core move apart, keep their affinity, and stay where they are bound."""
+"""Ranks that find too many of them on one core move apart, keep their affinity, and stay where they are bound."""
 import os
 import sys
 
@@ -34,6 +34,8 @@ def main():
         print("one core: ranks cannot be apart")
         return 77
     check(MOVED in run({}), "two ranks on one core stayed there")
+    # More ranks than cores: all on one would leave the others without work.
+    check(MOVED in run({}, ranks=2 * cores()), "four ranks on one core of two stayed there")
     check(MOVED not in run({"PLIANT_SPREAD": "no"}), "a rank moved although it was told not to")
     check(MOVED not in run({}, "bound"), "a rank moved although it was bound")
     # Hosts that share the cores: the processor is seen from the packets.

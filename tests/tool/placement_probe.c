@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rank 1 puts itself on the processor of rank 0 again and again, frees itself, and exchanges
-// messages with it. At the end its affinity is what it was. "bound": both stay bound there.
+// All ranks put themselves on the processor of rank 0 again and again, free themselves, and
+// exchange messages in pairs. At the end their affinity is what it was. "bound": they stay bound.
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS = 200, MESSAGES = 20 };
+enum { ROUNDS = 100, MESSAGES = 20 };
 
 static void bind_to(int cpu)
 {
@@ -26,14 +26,14 @@ int main(int argc, char **argv)
     for (int i = 0; i < ROUNDS; i++) {
         int cpu = sched_getcpu();
         MPI_Bcast(&cpu, 1, MPI_INT, 0, MPI_COMM_WORLD);
-        if (me == 1 || is_bound) {
+        if (me > 0 || is_bound) {
             bind_to(cpu);
         }
         if (!is_bound) {
             sched_setaffinity(0, sizeof before, &before);
         }
         for (int k = 0; k < MESSAGES; k++) {
-            MPI_Sendrecv_replace(&cpu, 1, MPI_INT, !me, 0, !me, 0, MPI_COMM_WORLD,
+            MPI_Sendrecv_replace(&cpu, 1, MPI_INT, me ^ 1, 0, me ^ 1, 0, MPI_COMM_WORLD,
                                  MPI_STATUS_IGNORE);
         }
     }

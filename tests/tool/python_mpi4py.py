@@ -46,6 +46,21 @@ if world.rank == 0:
     print("messages", total)
 """
 
+FILES = """
+import sys
+from mpi4py import MPI
+import numpy
+
+world = MPI.COMM_WORLD
+mine, found = numpy.full(5000, world.rank, "i4"), numpy.zeros(5000, "i4")
+f = MPI.File.Open(world, sys.argv[1], MPI.MODE_CREATE | MPI.MODE_RDWR | MPI.MODE_DELETE_ON_CLOSE)
+f.Iwrite_at_all(world.rank * mine.nbytes, mine).Wait()
+f.Read_at_all((world.size - 1 - world.rank) * mine.nbytes, found)
+assert (found == world.size - 1 - world.rank).all()
+f.Close()
+print(world.reduce(1), flush=True)
+"""
+
 
 def find_python():
     """A Python with mpi4py and numpy and the file of mpi4py's module, or None and whom was asked."""
@@ -90,6 +105,16 @@ def check_pools(python, module, env):
             check(r.rc == 0 and r.out == "328350\n", r)
 
 
+def check_watched(python, env):
+    """The module is loaded late, and for itself alone: what watches calls finds the library behind it all the same."""
+    with tempfile.TemporaryDirectory() as d:
+        for option in (["--profile"], ["--check"], ["--record", os.path.join(d, "record")]):
+            r = Run(*option, "-n", 2, python, "-c", FILES, os.path.join(d, "data"), env=env, timeout=100)
+            check(r.rc == 0 and sorted(r.out.split()[:2]) == ["2", "None"], f"{option} {r}")
+            check(option != ["--profile"] or "MPI_File_" in r.out + r.err, r)
+            check(option != ["--check"] or r.err == "", r)
+
+
 def main():
     if IS_SANITIZED:
         print("skipped: a sanitizer's library must come first in a program")
@@ -105,6 +130,7 @@ def main():
         check_pools(python, module, env)
         r = Run("-n", 3, python, "-c", THREADS, env=env, timeout=100)
         check(r.rc == 0 and r.out == "messages 450\n", r)
+        check_watched(python, env)
         nothing_left(env)
     finally:
         clean_up(env)

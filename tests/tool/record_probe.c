@@ -311,6 +311,39 @@ static int main_some(void)
     return 0;
 }
 
+// Calls that fail say the same again.
+static int main_errors(void)
+{
+    int flag, n, at, classes[4] = { 0 };
+    MPI_Request bad = (MPI_Request)MPI_COMM_WORLD;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int errs[] = { MPI_Iprobe(size, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE),
+                   MPI_Iprobe(MPI_ANY_SOURCE, -7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE),
+                   MPI_Testsome(1, &bad, &n, &at, MPI_STATUSES_IGNORE),
+                   MPI_Request_get_status(bad, &flag, MPI_STATUS_IGNORE) };
+    for (int i = 0; i < 4; i++) {
+        MPI_Error_class(errs[i], &classes[i]);
+    }
+    printf("sum %d: %d %d %d %d\n", rank, classes[0], classes[1], classes[2], classes[3]);
+    return classes[0] == 0 || classes[1] == 0 || classes[2] == 0 || classes[3] == 0;
+}
+
+// Probes until one fails, because a rank has died.
+static int main_died(void)
+{
+    int flag = 0, err = MPI_SUCCESS;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 1) {
+        raise(SIGKILL);
+    }
+    while (err == MPI_SUCCESS && !flag) {
+        err = MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    printf("sum %d\n", flag);
+    return 0;
+}
+
 static void *second(void *arg)
 {
     int flag;
@@ -455,6 +488,8 @@ int main(int argc, char **argv)
           : strcmp(what, "many") == 0      ? main_many(n)
           : strcmp(what, "differs") == 0   ? main_differs()
           : strcmp(what, "some") == 0      ? main_some()
+          : strcmp(what, "errors") == 0    ? main_errors()
+          : strcmp(what, "died") == 0      ? main_died()
           : strcmp(what, "threads") == 0   ? main_threads()
           : strcmp(what, "endpoints") == 0 ? main_endpoints()
           : strcmp(what, "attached") == 0  ? main_attached()

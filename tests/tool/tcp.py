@@ -155,6 +155,8 @@ def wrong_settings():
         port = taken.getsockname()[1]
         r = Run("-n", 2, PROBE, "ring", env={**TCP, "PLIANT_TCP_PORTS": f"{port}"})
         check(r.rc == 1 and f"on the ports {port}" in r.words and "in use" in r.words, r)
+    r = Run("-rn", MPIEXEC, "-n", 2, PROBE, "ring", env=TCP, tool="unshare")  # a network of its own, whose loopback is down
+    check("unshare failed" in r.err or (r.rc == 1 and "needs its loopback, and 127.0.0.1 cannot be reached" in r.words), r)
 
 
 def protection():

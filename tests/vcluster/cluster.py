@@ -403,13 +403,14 @@ class Cluster:
     def link(self, host, to):
         self.ask("link", host=host, to=to)
 
+    def words(self, host, cwd=None):
+        """What comes before a command that is to run inside a host. The directory may be one that only the host has."""
+        return ["nsenter", "-t", self.ask("pid", host=host), "-n", "-u", "-i", "-m", "-p", "--", "sh", "-c", 'cd "$0" && exec "$@"',
+                cwd or os.getcwd()]
+
     def popen(self, host, argv, cwd=None, **kw):
         """Start a command inside a host; Popen.pid is of nsenter, inner() tells the command's."""
-        pid = self.ask("pid", host=host)
-        # The directory may be one that only the host has.
-        return subprocess.Popen(["nsenter", "-t", pid, "-n", "-u", "-i", "-m", "-p", "--", "sh", "-c",
-                                 'cd "$0" && exec "$@"', cwd or os.getcwd(), *map(str, argv)],
-                                preexec_fn=die_with_parent, **kw)
+        return subprocess.Popen([*self.words(host, cwd), *map(str, argv)], preexec_fn=die_with_parent, **kw)
 
     @staticmethod
     def inner(p):

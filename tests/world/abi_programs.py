@@ -55,6 +55,7 @@ PETSC = """for t in ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex50 snes/tutorials/
 done"""
 PETSC_RUN = """$RUN ./ex2 -m 100 -n 100 -ksp_rtol 1e-8 -ksp_converged_reason && $RUN ./ex50 -da_refine 4 -pc_type mg -ksp_type cg -ksp_monitor_short &&
 $RUN ./ex19 -da_refine 3 -pc_type mg -ksp_type fgmres -snes_monitor_short && $RUN ./ex5 -m 40 -viewer_binary_mpiio"""
+PETSC_ANSWER = r"(?m)^.*(?:norm|Norm|converged|velocity|iterations) .*|^[-+.\de]+$"
 
 ROWS = [
     Row("hpcc", "hpcc", "openmpi", 2, "all its tests, with a small input", "$RUN hpcc", r"(?m)^(?!CPU).*(PASSED|FAILED)|(Success=\d+)", HPCC, reads=("hpccoutf.txt",)),
@@ -73,7 +74,7 @@ ROWS = [
         folder="mpi4py"),
     Row("petsc4py", "python3-petsc4py libpetsc-real-dev", "openmpi", 4, "Poisson's equation, by conjugate gradients", PYTHON + " poisson.py", ANSWER, folder="petsc4py"),
     Row("petsc", "libpetsc-real-dev libpetsc3.18-dev-examples pkg-config", "openmpi", 4, "four of its tutorials: two linear systems, a flow, a vector by MPI-IO", PETSC_RUN,
-        r"(?m)^.*(?:norm|Norm|converged|velocity|iterations) .*|^[-+.\de]+$", PETSC),
+        PETSC_ANSWER, PETSC),
     Row("mumps", "mumps-test", "openmpi", 3, "its four examples", "for k in s d; do $RUN /usr/lib/mumps/${k}simpletest </usr/lib/mumps/input_simpletest_real || exit 1; done; "
         "for k in c z; do $RUN /usr/lib/mumps/${k}simpletest </usr/lib/mumps/input_simpletest_cmplx || exit 1; done", r"Solution is[^\n]*|INFOG\(1\)= *\S+", tolerance=1e-5),
     Row("lammps", "lammps lammps-examples", "openmpi", 4, "its example `melt`", "$RUN lmp -in /usr/share/lammps/examples/melt/in.melt", r"(?m)^ +\d+ +\S+ +\S+ +0 +\S+ +\S+"),

@@ -7,6 +7,8 @@ ranks, $JOBS compilers may run at once. `answer` finds what must be the same wit
 """
 import dataclasses
 
+from abi_programs import PETSC_ANSWER, PETSC_RUN
+
 
 @dataclasses.dataclass
 class App:
@@ -101,6 +103,13 @@ rm -f compute_!(chunk_atom|fragment_atom|pe|pressure|temp).{cpp,h} fix_!(adapt|d
 make -j$JOBS mpi CC=$CXX LINK=$CXX CCFLAGS="-O1 -w -std=c++11" LINKFLAGS=-O1 SIZE=true"""
 LAMMPS_RUNS = """cd bench && $RUN ../src/lmp_mpi -log none -var x 0.5 -var y 0.5 -var z 0.5 -in in.lj &&
 cd ../examples/melt && $RUN ../../src/lmp_mpi -log none -in in.melt"""
+# Its solvers and what they need, without time steppers, optimisers and packages of others. The rows of abi_programs.py run the same tutorials.
+PETSC = """python3 ./configure PETSC_ARCH=here --with-cc=$CC --with-cxx=0 --with-fc=0 --with-x=0 --with-debugging=0 --with-shared-libraries=0 --with-single-library=0 \\
+    COPTFLAGS="-O1 -w" --with-blaslapack-lib="-llapack -lblas"
+make -f gmakefile -j$JOBS libs PETSC_DIR=$PWD PETSC_ARCH=here pkgs="sys vec mat dm ksp snes"
+for t in ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex50 snes/tutorials/ex19 vec/vec/tutorials/ex5; do
+    $CC -O1 -w -Iinclude -Ihere/include -o $(basename $t) src/$t.c -Lhere/lib $(printf -- '-lpetsc%s ' snes ksp dm mat vec sys) -llapack -lblas -lm -ldl
+done"""
 APPS = [
     App("netpipe", "netpipe", "", 2, "messages of up to 64 bytes", 'make mpi MPICC="$CC" CFLAGS="-O2 -w"', "$RUN ./NPmpi -u 64 -n 200 -o np.out", r"(?<=: )[ ]+\d+ bytes"),
     App("hpcc", "hpcc", "libblas-dev", 2, "all its tests, with a small input", HPCC, "$RUN ./hpcc", r"(?m)^(?!CPU).*(PASSED|FAILED)|(Success=\d+)",
@@ -114,5 +123,6 @@ APPS = [
         r"(?m)Sol +0: .*(?= = \d\.\d+e-(?:09|1\d)$)"),
     App("hypre", "hypre", "", 2, "multigrid of matrices and grids: six solutions by its test drivers", HYPRE, HYPRE_RUNS,
         r"(?m)^ *(?:BoomerAMG )?(?:Iterations|Final.*Norm) *= .*$"),
+    App("petsc", "petsc", "libblas-dev liblapack-dev python3", 4, "four of its tutorials: two linear systems, a flow, a vector by MPI-IO", PETSC, PETSC_RUN, PETSC_ANSWER),
     App("lammps", "lammps", "g++", 2, "4000 atoms of a melt, twice: 100 and 250 steps", LAMMPS, LAMMPS_RUNS, r"(?m)^ +\d+(?: +[-\d.]+){5} *$"),
 ]

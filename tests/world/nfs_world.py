@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-MODULES = ["virtio_pci", "9pnet_virtio", "9p", "nfsd", "nfs", "nfsv4"]
+MODULES = ["virtio_pci", "9pnet_virtio", "9p", "nfsd", "nfs", "nfsv3", "nfsv4"]
 TOOLS = {"qemu-system-aarch64": "qemu-system-arm", "busybox": "busybox-static", "rpc.nfsd": "nfs-kernel-server",
          "mount.nfs": "nfs-common", "dpkg-deb": "dpkg", "apt-get": "apt"}
 
@@ -47,8 +47,14 @@ poweroff -f
 """
 
 RANK = """#!/bin/sh
-exec unshare -m sh -c 'mount --make-rprivate / && mount -t nfs -o vers=4.2,nosharecache 127.0.0.1:/ /tmp && exec "$@"' sh "$@"
+exec unshare -m sh -c 'mount --make-rprivate / && mount -t nfs -o vers={version},nosharecache 127.0.0.1:{export} /tmp && exec "$@"' sh "$@"
 """
+
+# NFS 3 needs those who tell ports, and who note clients with locks.
+SERVERS = {
+    "4.2": "rpc.mountd -N 3 && rpc.nfsd -N 3 8",
+    "3": "mkdir -p /run/rpcbind /var/lib/nfs/sm /var/lib/nfs/sm.bak && rpcbind && rpc.statd --no-notify && rpc.mountd && rpc.nfsd 8",
+}
 
 GUEST = """export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=/dev/shm
 echo 0 > /proc/sys/fs/leases-enable
@@ -59,13 +65,13 @@ mount -t tmpfs -o mode=1777,size=1g tmpfs /mnt/export
 mount -t nfsd nfsd /proc/fs/nfsd
 echo 10 > /proc/fs/nfsd/nfsv4leasetime; echo 10 > /proc/fs/nfsd/nfsv4gracetime
 exportfs -o rw,fsid=0,no_root_squash,insecure,no_subtree_check '*:/mnt/export'
-rpc.mountd -N 3 && rpc.nfsd -N 3 8 && echo Y > /proc/fs/nfsd/v4_end_grace
+{servers} && echo Y > /proc/fs/nfsd/v4_end_grace
 uname -r | sed 's/^/kernel /'
 """
 
 TEST = """echo "begin {number}"
 env {env} timeout {limit} {build}/bin/mpiexec -n {ranks} /run/rank sh -c \
-  'grep -q " /tmp nfs4 " /proc/mounts || {{ echo "/tmp is not on NFS"; exit 9; }}; exec "$@"' sh {build}/tests/bin/mpi.{test}
+  'grep -q " /tmp {kind} " /proc/mounts || {{ echo "/tmp is not on NFS"; exit 9; }}; exec "$@"' sh {build}/tests/bin/mpi.{test}
 echo "end {number} $?"
 """
 
@@ -130,6 +136,8 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"), help="the build folder of this library, not in /tmp")
     p.add_argument("--work", type=pathlib.Path, help="folder for the kernel and the log; it is kept. Without it one is made and removed")
+    p.add_argument("--version", choices=SERVERS, default="4.2", help="of NFS")
+    p.add_argument("--only", help="tests that match")
     p.add_argument("--limit", type=int, default=300, help="seconds that one test may take")
     args = p.parse_args()
     if platform.machine() != "aarch64":
@@ -140,30 +148,34 @@ def main():
     build = args.build.resolve()
     if pathlib.Path("/tmp") in build.parents:
         sys.exit(f"nfs_world: {build} is in /tmp, which is on NFS for the tests")
+    tests = [t for t in TESTS if not args.only or re.search(args.only, f"{t[1]} {t[2]}")]
     made = None if args.work else tempfile.mkdtemp(prefix="nfs-world.")
     work = pathlib.Path(made or args.work).resolve()
     work.mkdir(parents=True, exist_ok=True)
     try:
-        script = GUEST + "".join(TEST.format(number=i, env=env, limit=args.limit, build=build, ranks=n, test=test)
-                                 for i, (n, env, test) in enumerate(TESTS))
+        script = GUEST.replace("{servers}", SERVERS[args.version])
+        script += "".join(TEST.format(number=i, env=env, limit=args.limit, build=build, ranks=n, test=test,
+                                      kind="nfs" if args.version == "3" else "nfs4")
+                          for i, (n, env, test) in enumerate(tests))
+        rank = RANK.replace("{version}", args.version).replace("{export}", "/mnt/export" if args.version == "3" else "/")
         linux = kernel(work)
-        said = boot(linux, first_folder(work, linux, {"init": INIT.format(modules=" ".join(MODULES)), "rank": RANK, "guest": script}),
-                    args.limit * (len(TESTS) + 1))
+        said = boot(linux, first_folder(work, linux, {"init": INIT.format(modules=" ".join(MODULES)), "rank": rank, "guest": script}),
+                    args.limit * (len(tests) + 1))
         (work / "nfs.log").write_text(said)
     finally:
         if made:
             shutil.rmtree(made, ignore_errors=True)
     version = re.search(r"^kernel (\S+)", said, re.M)
-    print(f"NFS 4.2, Linux {version.group(1) if version else '(did not start)'}")
+    print(f"NFS {args.version}, Linux {version.group(1) if version else '(did not start)'}")
     bad = 0
-    for i, (n, env, test) in enumerate(TESTS):
+    for i, (n, env, test) in enumerate(tests):
         part = re.search(rf"^begin {i}\n(.*?)^end {i} (\d+)", said, re.M | re.S)
         good = part is not None and part.group(2) == "0"
         bad += not good
         print(f"{test:24} {n} ranks {env:24} {'passes' if good else 'fails'}")
         if not good:
             print(part.group(1) if part else said[-2000:])
-    print(f"{len(TESTS) - bad} of {len(TESTS)} tests pass")
+    print(f"{len(tests) - bad} of {len(tests)} tests pass")
     return 1 if bad else 0
 
 

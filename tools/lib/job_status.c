@@ -359,9 +359,14 @@ void pli_job_status_ways(const struct pli_node *node, line_fn line)
     for (uint32_t h = 0; h < g->n_host; h++) {
         uint32_t first = g->host_first[h], client = client_of(g, first);
         uint32_t end = h + 1 < g->n_host ? g->host_first[h + 1] : n_world;
-        uint8_t way = atomic_load_explicit(&g->way[h], memory_order_relaxed);
+        unsigned both = atomic_load_explicit(&g->way[h], memory_order_relaxed);
+        unsigned way = both & ((1u << PLI_GATEWAY_LINKS) - 1), n = both >> PLI_GATEWAY_LINKS;
+        char by[40] = "";
+        if (n > 1) {
+            snprintf(by, sizeof by, ", by %u connections in parallel", n);
+        }
         if (client != g->client && way < PLI_GATEWAY_N_WAY) {
-            line("  client %u, ranks %u to %u: %s\n", client, first, end - 1, word[way]);
+            line("  client %u, ranks %u to %u: %s%s\n", client, first, end - 1, word[way], by);
         }
     }
 }

@@ -106,7 +106,7 @@ static void look_at_row(struct pli_job_view *v, uint32_t row)
     bool is_running = !is_over && atomic_load(&r->state) == PLI_NODE_RUNNING;
     uint32_t n = is_running ? pli_wait_list(node, row, e) : 0;
     for (uint32_t i = 0; i < (n > 0 ? n : 1); i++) {
-        struct pli_rank_view one = { .index = r->index - node->header->base,
+        struct pli_rank_view one = { .index = r->index,
                                      .pid = atomic_load(&r->pid),
                                      .ep_rank = -1,
                                      .is_more = i > 0,

@@ -60,7 +60,7 @@ static int open_memory(long pid)
         snprintf(one, sizeof one, "%s/%s", path, e->d_name);
         ssize_t n = readlink(one, link, sizeof link - 1);
         link[n > 0 ? n : 0] = '\0';
-        if (strncmp(link, "/memfd:pliant", 13) == 0) {
+        if (strncmp(link, "/memfd:pliant", 13) == 0 && link[13] != '-') { // not "pliant-trace"
             fd = pli_node_open(pid, strtol(e->d_name, NULL, 10));
         }
     }

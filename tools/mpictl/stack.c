@@ -33,7 +33,7 @@ static bool print_row(struct pli_job_view *v, uint32_t row, FILE *to)
     char who[PLI_JOB_STATUS_NAME];
     const char *host = v->node.header->host;
     for (uint32_t i = 0; i < v->n_rank; i++) {
-        host = v->ranks[i].index == r->index - v->node.header->base ? v->ranks[i].host : host;
+        host = v->ranks[i].index == r->index ? v->ranks[i].host : host;
     }
     fprintf(to, "%s, process %u on %s\n", pli_job_status_who(&v->node, row, who),
             atomic_load(&r->pid), host);
@@ -65,7 +65,7 @@ bool pli_stack_print(struct pli_job_view *v, uint32_t rank, FILE *to)
     for (uint32_t i = 0; i < pli_node_n_used(&v->node); i++) {
         bool is_note = (h->net & PLI_NODE_PART) != 0 && i >= h->n_row &&
                        v->node.procs[h->n_world + i - h->n_row].host != h->host_index;
-        if (!is_note && (rank == UINT32_MAX || v->node.rows[i].index - h->base == rank)) {
+        if (!is_note && (rank == UINT32_MAX || v->node.rows[i].index == rank)) {
             is_found = true;
             is_good = print_row(v, i, to) && is_good;
         }

@@ -27,7 +27,7 @@ void pli_sema_inherit(struct node *n, const struct node *child)
     n->has_threads |= child->has_threads;
 }
 
-static struct node *wrap(struct parser *p, enum node_kind kind, struct node *a, struct type *type)
+struct node *pli_sema_wrap(struct parser *p, enum node_kind kind, struct node *a, struct type *type)
 {
     struct node *n = pli_sema_node(p, kind, a->t0);
     n->t1 = a->t1;
@@ -50,15 +50,16 @@ struct node *pli_sema_rvalue(struct parser *p, struct node *n)
     struct type *t = n->type;
     if (t->kind == TY_ARRAY) {
         bool shared = pli_type_is_shared(t);
-        struct node *r = wrap(p, shared ? N_DECAY : N_RVALUE, n, pli_type_ptr(p->u, t->base));
+        struct node *r =
+            pli_sema_wrap(p, shared ? N_DECAY : N_RVALUE, n, pli_type_ptr(p->u, t->base));
         r->upc |= shared;
         return r;
     }
     if (t->kind == TY_FUNC) {
-        return wrap(p, N_RVALUE, n, pli_type_ptr(p->u, t));
+        return pli_sema_wrap(p, N_RVALUE, n, pli_type_ptr(p->u, t));
     }
     if ((t->quals & Q_SHARED) != 0) {
-        struct node *r = wrap(p, N_LOAD, n, pli_type_strip(p->u, t, ~0u));
+        struct node *r = pli_sema_wrap(p, N_LOAD, n, pli_type_strip(p->u, t, ~0u));
         r->is_strict = is_strict(p, t);
         p->n_order += r->is_strict;
         p->n_sync += r->is_strict;
@@ -76,7 +77,7 @@ struct node *pli_sema_rvalue(struct parser *p, struct node *n)
         return r;
     }
     if (t->quals != 0) {
-        return wrap(p, N_RVALUE, n, pli_type_strip(p->u, t, ~0u));
+        return pli_sema_wrap(p, N_RVALUE, n, pli_type_strip(p->u, t, ~0u));
     }
     return n;
 }

@@ -6,6 +6,9 @@
 #include "parse.h"
 
 struct node *pli_sema_node(struct parser *p, enum node_kind kind, size_t t0);
+// A node of another kind and type around a, which stands where a stands.
+struct node *pli_sema_wrap(struct parser *p, enum node_kind kind, struct node *a,
+                           struct type *type);
 void pli_sema_inherit(struct node *n, const struct node *child);
 struct node *pli_sema_rvalue(struct parser *p, struct node *n);
 struct type *pli_sema_promote(struct parser *p, struct type *t);

@@ -50,12 +50,7 @@ static void check_quals(struct parser *p, const struct node *n, const struct typ
 
 static struct node *wrap(struct parser *p, enum node_kind kind, struct node *a, struct type *type)
 {
-    struct node *n = pli_sema_node(p, kind, a->t0);
-    n->t1 = a->t1;
-    n->tok = a->tok;
-    n->a = a;
-    n->type = type;
-    pli_sema_inherit(n, a);
+    struct node *n = pli_sema_wrap(p, kind, a, type);
     n->upc = true;
     return n;
 }

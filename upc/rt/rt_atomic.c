@@ -4,6 +4,7 @@
 #include "rt_atomic.h"
 #include "rt.h"
 #include "rt_barrier.h"
+#include "rt_op.h"
 #include "upc_calls.h"
 
 #include "base/err.h"
@@ -12,21 +13,6 @@
 
 #include <string.h>
 
-enum {
-    OP_ADD = 1 << 0,
-    OP_MULT = 1 << 1,
-    OP_AND = 1 << 2,
-    OP_OR = 1 << 3,
-    OP_XOR = 1 << 4,
-    OP_MIN = 1 << 7,
-    OP_MAX = 1 << 8,
-    OP_GET = 1 << 9,
-    OP_SET = 1 << 10,
-    OP_CSWAP = 1 << 11,
-    OP_SUB = 1 << 12,
-    OP_INC = 1 << 13,
-    OP_DEC = 1 << 14
-};
 enum { ACCESS = OP_GET | OP_SET | OP_CSWAP, BITS = OP_AND | OP_OR | OP_XOR };
 enum { NUMBERS = OP_ADD | OP_SUB | OP_MULT | OP_INC | OP_DEC | OP_MAX | OP_MIN };
 enum { TYPE_PTS = 22, DOMAIN_MAGIC = 0x444f4d41 };

@@ -5,22 +5,12 @@
 #include "rt.h"
 #include "rt_barrier.h"
 #include "rt_copy.h"
+#include "rt_op.h"
 #include "upc_calls.h"
 
 #include <string.h>
 
 enum { IN_NOSYNC = 1 << 2, OUT_NOSYNC = 1 << 5, NONCOMM = 1 << 17 };
-enum {
-    ADD = 1,
-    MULT = 2,
-    AND = 4,
-    OR = 8,
-    XOR = 16,
-    LOGAND = 32,
-    LOGOR = 64,
-    MIN = 128,
-    MAX = 256
-};
 
 // A run of elements on one thread.
 struct run {
@@ -80,11 +70,11 @@ static void check(size_t block, size_t size)
 }
 
 #define BITS(T)                                                                                    \
-    case AND:                                                                                      \
+    case OP_AND:                                                                                   \
         return (T)(a & b);                                                                         \
-    case OR:                                                                                       \
+    case OP_OR:                                                                                    \
         return (T)(a | b);                                                                         \
-    case XOR:                                                                                      \
+    case OP_XOR:                                                                                   \
         return (T)(a ^ b);
 
 #define REDUCE(L, T, bits)                                                                         \
@@ -96,17 +86,17 @@ static void check(size_t block, size_t size)
     static inline T apply##L(unsigned long op, T a, T b, fn##L func)                               \
     {                                                                                              \
         switch (op) {                                                                              \
-        case ADD:                                                                                  \
+        case OP_ADD:                                                                               \
             return (T)(a + b);                                                                     \
-        case MULT:                                                                                 \
+        case OP_MULT:                                                                              \
             return (T)(a * b);                                                                     \
-        case LOGAND:                                                                               \
+        case OP_LOGAND:                                                                            \
             return a && b;                                                                         \
-        case LOGOR:                                                                                \
+        case OP_LOGOR:                                                                             \
             return a || b;                                                                         \
-        case MIN:                                                                                  \
+        case OP_MIN:                                                                               \
             return a < b ? a : b;                                                                  \
-        case MAX:                                                                                  \
+        case OP_MAX:                                                                               \
             return a > b ? a : b;                                                                  \
             bits(T) default : if (func == NULL)                                                    \
             {                                                                                      \

@@ -255,6 +255,9 @@ static void make_threads(const struct shape *s)
 int pli_upc_open(const struct pli_upc_program *p)
 {
     need(pli_process_open(p->is_pthreads, pli_net_list, &pli_failure_handlers));
+    if (pli_proc.boot->gateway != NULL) {
+        pli_rt_die("a UPC program cannot be part of an IMPI job");
+    }
     pli_rt.is_pthreads = p->is_pthreads;
     struct shape s = find_places();
     find_shape(p, &s);

@@ -5,23 +5,13 @@
 #include "rt.h"
 #include "rt_barrier.h"
 #include "rt_copy.h"
+#include "rt_op.h"
 #include "upc_calls.h"
 
 #include <string.h>
 
 enum { LEAST = 64, WIDEST = sizeof(long double) };
 enum kind { UNSIGNED, SIGNED, FLOATING };
-enum {
-    ADD = 1,
-    MULT = 2,
-    AND = 4,
-    OR = 8,
-    XOR = 16,
-    LOGAND = 32,
-    LOGOR = 64,
-    MIN = 128,
-    MAX = 256
-};
 
 // The place of this call at thread 0; all threads ask for the same room.
 static pli_upc_pts place(size_t need)
@@ -74,25 +64,25 @@ static pli_upc_pts share(const void *value, size_t size)
 }
 
 #define COMMON(T)                                                                                  \
-    case ADD:                                                                                      \
+    case OP_ADD:                                                                                   \
         return (T)(a + b);                                                                         \
-    case MULT:                                                                                     \
+    case OP_MULT:                                                                                  \
         return (T)(a * b);                                                                         \
-    case LOGAND:                                                                                   \
+    case OP_LOGAND:                                                                                \
         return (T)(a && b);                                                                        \
-    case LOGOR:                                                                                    \
+    case OP_LOGOR:                                                                                 \
         return (T)(a || b);                                                                        \
-    case MIN:                                                                                      \
+    case OP_MIN:                                                                                   \
         return a < b ? a : b;                                                                      \
-    case MAX:                                                                                      \
+    case OP_MAX:                                                                                   \
         return a > b ? a : b;
 
 #define BITS(T)                                                                                    \
-    case AND:                                                                                      \
+    case OP_AND:                                                                                   \
         return (T)(a & b);                                                                         \
-    case OR:                                                                                       \
+    case OP_OR:                                                                                    \
         return (T)(a | b);                                                                         \
-    case XOR:                                                                                      \
+    case OP_XOR:                                                                                   \
         return (T)(a ^ b);
 
 static _Noreturn void bad_op(unsigned long op)

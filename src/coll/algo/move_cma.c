@@ -71,17 +71,24 @@ enum pli_err pli_move_cma_allgather(const struct pli_coll_args *a)
     return pli_board_cma_end(b, a, is_good);
 }
 
-// Each rank's block is first in its place in its own result, where the others find it.
+// The others find each rank's block in its send buffer, or if that has holes in its own result.
 enum pli_err pli_move_cma_allgatherv(const struct pli_coll_args *a)
 {
     struct pli_board *b = pli_comm_state_here(a->comm);
     struct pli_block own = pli_blocks_at(&a->recv, b->me);
     MPI_Aint lb = a->recv.type->true_lb;
-    copy_own(a, pli_blocks_one(&a->send), b->me);
-    enum pli_err err =
-        pli_board_cma_begin(b, a, a->recv.type->is_dense ? pli_blocks_shift(own.buf, lb) : NULL);
+    char *mine = a->is_in_place ? NULL : row_of(&a->send);
+    bool is_early = mine == NULL;
+    if (is_early) {
+        copy_own(a, pli_blocks_one(&a->send), b->me);
+        mine = pli_blocks_shift(own.buf, lb);
+    }
+    enum pli_err err = pli_board_cma_begin(b, a, a->recv.type->is_dense ? mine : NULL);
     if (err != PLI_OK) {
         return err;
+    }
+    if (!is_early) {
+        copy_own(a, pli_blocks_one(&a->send), b->me);
     }
     bool is_good = true;
     for (int k = 1; k < b->n && is_good; k++) {

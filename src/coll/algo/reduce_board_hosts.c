@@ -20,9 +20,11 @@ static enum pli_err sum_here(const struct pli_board_hosts *v, const struct pli_c
     l.recv.buf = to;
     // Where the result comes back the others sleep on.
     b->only = a->kind == PLI_COLL_ALLREDUCE ? v->leader : -1;
+    b->whole = a;
     enum pli_err err =
         pli_coll_args_bytes(a) <= PLI_BOARD_INLINE ? pli_reduce_board(&l) : pli_allreduce_whole(&l);
     b->only = -1;
+    b->whole = NULL;
     return err;
 }
 

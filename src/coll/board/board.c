@@ -11,6 +11,7 @@
 #include "ft/failure.h"
 #include "msg/arena.h"
 #include "msg/lane.h"
+#include "msg/placement.h"
 #include "msg/progress.h"
 #include "net/shm/shm.h"
 #include "obj/comm.h"
@@ -39,18 +40,25 @@ static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_
         }
         pli_cpu_relax();
     }
-    for (int i = 0; i < GIVE_WAY && pli_lane_is_oversubscribed() && pli_cpu_give_way(); i++) {
+    bool is_crowded = pli_lane_is_oversubscribed();
+    if (is_crowded) {
+        pli_placement_check(b->lane);
+    }
+    for (int i = 0; i < GIVE_WAY && is_crowded && pli_cpu_give_way(); i++) {
         if (atomic_load_explicit(word, memory_order_acquire) >= want) {
             return true;
         }
     }
-    const struct pli_coll_kind_info *info = &pli_coll_kind_info[b->what % PLI_BOARD_KINDS];
+    const struct pli_coll_args *whole = b->whole; // the program has called it, and knows no other
+    uint32_t kind = whole != NULL ? (uint32_t)whole->kind : b->what % PLI_BOARD_KINDS;
+    int root = whole != NULL ? whole->root : rank_at(b, b->what / PLI_BOARD_KINDS);
+    const struct pli_coll_kind_info *info = &pli_coll_kind_info[kind];
     struct pli_waiter w = { .lane = b->lane,
                             .is_restless = is_restless,
                             .comm = b->comm,
                             .call = info->function,
                             .has_root = info->is_rooted,
-                            .peer = info->is_rooted ? rank_at(b, b->what / PLI_BOARD_KINDS) : -1 };
+                            .peer = info->is_rooted ? root : -1 };
     bool is_there = true;
     while (is_there && atomic_load_explicit(word, memory_order_acquire) < want) {
         pli_progress_step(&w);
@@ -160,6 +168,11 @@ void pli_board_release(struct pli_board *b, enum pli_board_error error)
         pli_board_wake_all(b);
     } else if (b->only != b->me) {
         pli_board_wake(b, b->only);
+    }
+    // Members that share cores have to run in turn. One that reads what another one writes comes
+    // to nothing before that one has run, and this one has just had its turn.
+    if (b->is_oversubscribed && b->is_reader) {
+        pli_cpu_give_way();
     }
 }
 

@@ -28,10 +28,12 @@ struct pli_board {
     int n, me;
     uint32_t n_group, group, n_together; // groups, mine, and the members in it; 0: there are none
     uint32_t what;                       // the operation under way, for the record of a sleeper
+    const struct pli_coll_args *whole;   // of all hosts, which it is a part of; NULL: it is none
     bool is_flat;           // few members with a core each: each looks at the slots of all others
     bool is_oversubscribed; // the ranks of this host outnumber its cores
     bool is_unfinished;     // the last operation was left without waiting for the others,
     bool was_wrong;         // and they had called something else
+    bool is_reader;         // its last entry of the ring was another member's
     uint64_t seq;           // of the last operation that all members take part in
     uint64_t ring_at, ring_room;        // next entry of the ring; entries below may be written
     uint64_t ring_mine[PLI_BOARD_RING]; // seq that I gave each entry last

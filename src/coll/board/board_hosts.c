@@ -111,6 +111,9 @@ enum pli_err pli_board_hosts_spread(const struct pli_board_hosts *v, const struc
                                       .count = has_data ? 0 : 1,
                                       .type = pli_datatype_basic(MPI_BYTE) };
     }
+    struct pli_board *b = pli_comm_state_here(a->comm);
+    b->whole = a;
     enum pli_err sent = pli_bcast_board(&l);
+    b->whole = NULL;
     return err != PLI_OK ? err : sent;
 }

@@ -18,6 +18,10 @@ static const struct {
     uint32_t size, n;
 } classes[PLI_SHM_N_CLASS] = PLI_SHM_CLASSES;
 
+// One part in so many of the blocks is used at first: each that is used costs the faults of its
+// pages at both ends, and memory. bench: lat size=32768, its first messages.
+enum { OPEN_AT_FIRST = 4 };
+
 // Every mailbox that this process writes to is asked for here. Where the kernel does not make the
 // process pass barriers its writes need fences, and the mailbox is where a writer looks for that.
 struct pli_shm_mailbox *pli_shm_box(const struct pli_node *node, uint32_t row, int lane)
@@ -28,6 +32,16 @@ struct pli_shm_mailbox *pli_shm_box(const struct pli_node *node, uint32_t row, i
         atomic_store_explicit(&box->needs_fence, 1, memory_order_seq_cst);
     }
     return box;
+}
+
+// Use blocks that were not used yet, the first of them next.
+static void open_blocks(struct pli_shm *s, int class, uint32_t n)
+{
+    uint32_t from = s->class[class].n_open;
+    s->class[class].n_open += n;
+    for (uint32_t i = s->class[class].n_open; i > from; i--) {
+        s->class[class].free[s->class[class].n_free++] = (uint16_t)(i - 1);
+    }
 }
 
 PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *node, uint32_t row,
@@ -44,10 +58,8 @@ PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *no
     for (int k = 0; k < PLI_SHM_N_CLASS; k++) {
         s->class[k].first = (struct pli_shm_block *)((char *)s->box + at);
         s->class[k].step = sizeof(struct pli_shm_block) + classes[k].size;
-        s->class[k].n = s->class[k].n_free = classes[k].n;
-        for (uint32_t i = 0; i < classes[k].n; i++) {
-            s->class[k].free[i] = (uint16_t)(classes[k].n - 1 - i);
-        }
+        s->class[k].n = classes[k].n;
+        open_blocks(s, k, classes[k].n / OPEN_AT_FIRST);
         at += s->class[k].step * classes[k].n;
     }
     if (at > PLI_NODE_LANE) {
@@ -88,15 +100,19 @@ bool pli_shm_is_drained(const struct pli_shm_peer *p)
 }
 
 // Look for blocks that readers gave back: all of them, since a slow reader must not hold up the
-// blocks of quick ones.
+// blocks of quick ones. Where most of them are still with readers there may be more.
 struct pli_shm_block *pli_shm_block_take_slow(struct pli_shm *s, int class)
 {
-    for (uint32_t i = 0; i < s->class[class].n; i++) {
+    uint32_t n_open = s->class[class].n_open;
+    for (uint32_t i = 0; i < n_open; i++) {
         struct pli_shm_block *b =
             (struct pli_shm_block *)((char *)s->class[class].first + i * s->class[class].step);
         if (atomic_load_explicit(&b->is_busy, memory_order_acquire) == 0) {
             s->class[class].free[s->class[class].n_free++] = (uint16_t)i;
         }
+    }
+    if (s->class[class].n_free < n_open / 2 && n_open < s->class[class].n) {
+        open_blocks(s, class, n_open);
     }
     if (s->class[class].n_free == 0) {
         return NULL;

@@ -21,6 +21,7 @@ struct pli_shm {
     const char *base;   // of the node's memory: block offsets count from here
     struct {
         uint32_t n_free, n;
+        uint32_t n_open;   // of the n: in use so far. The rest is memory that nobody has touched
         uint16_t free[64]; // stack: the last one used is the next one used
         struct pli_shm_block *first;
         size_t step;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Giving way ends where something else computes on the core, and begins again when that is over.
+// Giving way ends where something else computes on the core, for longer each time while that stays,
+// and begins again when it is over.
 #include "base/cpu.h"
 
 #include "base/clock.h"
@@ -49,6 +50,20 @@ int main(void)
         all = all && !pli_cpu_give_way();
     }
     T_OK(all || pli_clock_ns() - begin > second / 20);
+    // A pause begins with as long as a turn, and is ten times as long while the other one stays.
+    uint64_t longest = 0;
+    for (uint64_t limit = pli_clock_ns() + 10 * second; longest < 30000000;) {
+        T_MUST(pli_clock_ns() < limit);
+        T_MUST(until(false, 10 * second, 1000) >= 0);
+        begin = pli_clock_ns();
+        T_MUST(until(true, 10 * second, 1000) >= 0);
+        uint64_t took = pli_clock_ns() - begin;
+        longest = took > longest ? took : longest;
+    }
+    // Who has nothing that wakes it sleeps then; the program's timers stay as late as they were.
+    T_MUST(prctl(PR_SET_TIMERSLACK, 40000) == 0);
+    pli_cpu_rest();
+    T_EQ(prctl(PR_GET_TIMERSLACK), 40000);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     T_OK(until(true, 10 * second, 10000000) >= 0);

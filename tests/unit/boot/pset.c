@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of process sets: what is put in comes out, however it is cut into runs; adding from
-// many processes at once; one that dies while it adds; a full table; worlds without an end.
+// many processes at once; one that dies while it adds; a full table; worlds and sets without an
+// end; what other hosts hear.
 #include "boot/pset.h"
 
 #include "boot/node_lock.h"
@@ -16,6 +17,11 @@ static struct pli_node node;
 static struct pli_pset_table *table(void)
 {
     return (struct pli_pset_table *)(node.base + node.header->psets);
+}
+
+static struct pli_pset_half *half(void)
+{
+    return &table()->halves[table()->turn / 2 % 2];
 }
 
 static enum pli_err add(const char *name, const uint32_t *list, uint32_t n)
@@ -90,9 +96,12 @@ static void names(void)
     longest[PLI_PSET_NAME - 1] = '\0';
     T_EQ(pli_pset_check_name(longest, false), PLI_OK);
     T_EQ(add(longest, a, 2), PLI_OK);
-    T_STR(pli_pset_nearest(&node, "mpi://WRLD"), "mpi://WORLD");
-    T_STR(pli_pset_nearest(&node, "nam"), "name");
-    T_OK(pli_pset_nearest(&node, "something else") == NULL);
+    char near[PLI_PSET_NAME];
+    T_OK(pli_pset_nearest(&node, "mpi://WRLD", near));
+    T_STR(near, "mpi://WORLD");
+    T_OK(pli_pset_nearest(&node, "nam", near));
+    T_STR(near, "name");
+    T_OK(!pli_pset_nearest(&node, "something else", near));
 }
 
 // The members of a version: as many runs as `n`, and others than those of the version before.
@@ -233,32 +242,179 @@ static void unlisted(void)
     struct pli_pset set;
     T_EQ(add("counted", list, 1), PLI_OK);
     uint32_t n = pli_pset_count(&node), k = 0;
-    while (table()->lists[k] != n) {
+    while (half()->lists[k] != n) {
         k++;
     }
-    table()->lists[k] = table()->sets[n - 1].next;
+    half()->lists[k] = half()->sets[n - 1].next;
     T_OK(!pli_pset_find(&node, "counted", &set));
     T_EQ(add("counted", list, 1), PLI_OK);
     T_EQ(pli_pset_count(&node), n);
     T_OK(pli_pset_find(&node, "counted", &set) && pli_pset_has(&set, 9));
-    table()->sets[n - 1].next = n; // a list that leads to itself
+    half()->sets[n - 1].next = n; // a list that leads to itself
     T_OK(!pli_pset_find(&node, "not there", &set));
-    table()->sets[n - 1].next = 0;
+    half()->sets[n - 1].next = 0;
 }
 
 static void damage(void)
 {
     struct pli_pset set;
-    struct pli_pset_entry was = table()->sets[0];
-    table()->sets[0].run_at = PLI_PSET_N_RUN;
-    table()->sets[0].n_run = 2;
-    T_OK(!pli_pset_get(&node, 0, &set));
-    table()->sets[0] = was;
-    table()->sets[0].name_at = UINT32_MAX;
-    T_OK(!pli_pset_get(&node, 0, &set));
-    table()->sets[0] = was;
-    T_OK(pli_pset_get(&node, 0, &set));
-    T_OK(!pli_pset_get(&node, pli_pset_count(&node), &set));
+    struct pli_pset_entry was = half()->sets[0];
+    uint32_t at = 0, n = pli_pset_count(&node);
+    half()->sets[0].run_at = PLI_PSET_N_RUN;
+    half()->sets[0].n_run = 2;
+    T_OK(!pli_pset_next(&node, &at, &set));
+    half()->sets[0] = was;
+    half()->sets[0].name_at = UINT32_MAX;
+    T_OK(!pli_pset_next(&node, (at = 0, &at), &set));
+    half()->sets[0] = was;
+    T_OK(pli_pset_next(&node, (at = 0, &at), &set) && at == 1);
+    T_OK(!pli_pset_next(&node, (at = n, &at), &set));
+}
+
+static bool is_there(const char *name)
+{
+    struct pli_pset set;
+    return pli_pset_find(&node, name, &set);
+}
+
+// A set is there until it was freed as often as it was made.
+static void freed(void)
+{
+    const uint32_t a[] = { 1, 2 }, b[] = { 3 };
+    uint32_t n = pli_pset_count(&node);
+    T_EQ(add("twice", a, 2), PLI_OK);
+    T_EQ(add("twice", a, 2), PLI_OK);
+    T_EQ(pli_pset_release(&node, "twice", NULL, 0), PLI_OK);
+    T_OK(is_there("twice"));
+    T_EQ(pli_pset_release(&node, "twice", b, 1), PLI_ERR_ARG);
+    T_EQ(pli_pset_release(&node, "twice", a, 2), PLI_OK);
+    T_OK(!is_there("twice"));
+    T_EQ(pli_pset_release(&node, "twice", NULL, 0), PLI_ERR_ARG);
+    T_EQ(pli_pset_count(&node), n);
+    T_EQ(add("twice", b, 1), PLI_OK); // sets never change, but this is another one
+    T_EQ(pli_pset_release(&node, "twice", NULL, 0), PLI_OK);
+    T_EQ(pli_pset_add(&node, "mpi://x", a, 2, 1, PLI_PSET_HOST, UINT32_MAX), PLI_OK);
+    T_EQ(pli_pset_release(&node, "mpi://x", NULL, 0), PLI_ERR_ARG);
+    T_OK(is_there("mpi://x"));
+}
+
+static void expect_news(const char *name, bool is_made)
+{
+    struct pli_pset set;
+    uint32_t at = 0;
+    bool is = !is_made;
+    pli_pset_lock(&node);
+    T_EQ(pli_pset_next_news(&node, &at, &set, &is), name != NULL);
+    T_OK(name == NULL || (strcmp(set.name, name) == 0 && is == is_made));
+    pli_pset_unlock(&node);
+}
+
+// Other hosts are told of a set when one has made it here, and when all have freed it; a set that
+// another host has made is there until that host has freed it, too.
+static void several_hosts(void)
+{
+    const uint32_t a[] = { 1, 2 }, b[] = { 3 };
+    struct pli_pset set;
+    bool is_made;
+    pli_pset_lock(&node);
+    for (uint32_t at = 0; pli_pset_next_news(&node, &at, &set, &is_made);) {
+        T_OK(is_made);
+    }
+    pli_pset_unlock(&node);
+    T_EQ(add("ours", a, 2), PLI_OK);
+    expect_news("ours", true);
+    T_EQ(add("ours", a, 2), PLI_OK);
+    expect_news(NULL, true);
+    T_EQ(pli_pset_hear(&node, "ours", a, 2, 1, 9), PLI_OK);
+    T_EQ(pli_pset_hear(&node, "ours", b, 1, 1, 9), PLI_ERR_NAME);
+    for (int i = 0; i < 2; i++) {
+        expect_news(NULL, false);
+        T_EQ(pli_pset_release(&node, "ours", NULL, 0), PLI_OK);
+    }
+    expect_news("ours", false);
+    T_OK(is_there("ours"));
+    T_EQ(pli_pset_release(&node, "ours", NULL, 0), PLI_ERR_ARG);
+    pli_pset_forget(&node, "ours", b, 1);
+    T_OK(is_there("ours"));
+    pli_pset_forget(&node, "ours", a, 2);
+    T_OK(!is_there("ours"));
+    T_EQ(pli_pset_hear(&node, "theirs", a, 2, 1, 9), PLI_OK);
+    expect_news(NULL, true);
+    pli_pset_forget_all(&node);
+    T_OK(!is_there("theirs") && is_there("name"));
+    // What was freed and is not told yet is kept, and comes before a set of the same name.
+    T_EQ(add("again", a, 2), PLI_OK);
+    expect_news("again", true);
+    T_EQ(pli_pset_release(&node, "again", NULL, 0), PLI_OK);
+    T_EQ(add("again", b, 1), PLI_OK);
+    expect_news("again", false);
+    expect_news("again", true);
+    T_EQ(pli_pset_release(&node, "again", NULL, 0), PLI_OK);
+    expect_news("again", false);
+}
+
+// Reads a set that stays and one that comes and goes: each is as it was made, or not there.
+static void read_sets(void)
+{
+    struct pli_pset set;
+    for (;;) {
+        uint32_t n, got[16];
+        if (!pli_pset_find(&node, "stays", &set)) {
+            _exit(1);
+        }
+        bool has = set.n == 2 && pli_pset_has(&set, 40) && pli_pset_has(&set, 47);
+        if (!has && pli_pset_is_kept(&node, &set)) {
+            _exit(2);
+        }
+        if (pli_pset_find(&node, "comes", &set)) {
+            n = set.n;
+            if (n <= 16) {
+                pli_pset_list(&set, got);
+            }
+            char c = set.name[0];
+            if (pli_pset_is_kept(&node, &set)) {
+                if (n != 3 || c != 'c' || got[1] - got[0] != 5 || got[2] - got[1] != 6) {
+                    _exit(3);
+                }
+            }
+        }
+        if (pli_pset_find(&node, "end", &set)) {
+            _exit(0);
+        }
+    }
+}
+
+// More sets than the table has room for, while others read.
+static void without_end(void)
+{
+    const uint32_t stays[] = { 40, 47 };
+    uint32_t before = pli_pset_count(&node) + 1;
+    char name[32];
+    int status;
+    T_EQ(add("stays", stays, 2), PLI_OK);
+    pid_t reader = fork();
+    if (reader == 0) {
+        read_sets();
+    }
+    for (uint32_t i = 0; i < 4 * PLI_PSET_N_SET; i++) {
+        const uint32_t list[] = { i % 50, i % 50 + 5, i % 50 + 11 };
+        snprintf(name, sizeof name, i % 4 == 0 ? "comes" : "passing %u", i);
+        T_MUST(add(name, list, 3) == PLI_OK);
+        T_MUST(pli_pset_release(&node, name, NULL, 0) == PLI_OK);
+    }
+    T_EQ(pli_pset_count(&node), before);
+    T_OK(table()->turn >= 6);
+    T_EQ(add("end", stays, 2), PLI_OK);
+    T_MUST(waitpid(reader, &status, 0) == reader);
+    T_EQ(status, 0);
+    // One that dies in the middle of copying has changed nothing.
+    table()->turn |= 1;
+    T_OK(is_there("stays") && is_there("end"));
+    for (uint32_t i = 0; i < PLI_PSET_N_SET; i++) {
+        T_MUST(add("more", stays, 2) == PLI_OK);
+        T_MUST(pli_pset_release(&node, "more", NULL, 0) == PLI_OK);
+    }
+    T_OK(table()->turn % 2 == 0 && is_there("stays") && is_there("end"));
 }
 
 static void full(void)
@@ -279,6 +435,10 @@ static void full(void)
         snprintf(name, sizeof name, "fill %d", i);
         T_MUST(pli_pset_find(&node, name, &set) && set.n == 2);
     }
+    T_EQ(pli_pset_release(&node, "fill 77", NULL, 0), PLI_OK); // and makes room
+    T_EQ(add("one more", list, 2), PLI_OK);
+    T_EQ(add("two more", list, 2), PLI_ERR_NO_SPACE);
+    T_OK(is_there("fill 78") && is_there("one more") && !is_there("fill 77"));
 }
 
 int main(void)
@@ -292,6 +452,9 @@ int main(void)
     dead_owner();
     unlisted();
     damage();
+    freed();
+    several_hosts();
+    without_end();
     full();
     pli_node_unmap(&node);
     close(fd);

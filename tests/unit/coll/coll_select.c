@@ -37,6 +37,8 @@ int main(void)
     char line[200];
     snprintf(line, sizeof line, "%.*s", (int)strcspn(ring, "\n"), ring);
     T_HAS(line, "chosen by PLIANT_COLL");
+    T_HAS(text, "up to 256 bytes, from 32 ranks\n"); // rounds begin later where messages are cheap
+    T_HAS(text, "up to 256 bytes, from 16 ranks, on several hosts\n");
     free(text);
     return t_status();
 }

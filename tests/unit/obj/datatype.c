@@ -6,26 +6,11 @@
 #include "obj/status.h"
 #include "obj/type_calls.h"
 #include "obj/type_plan.h"
+#include "datatype_t.h"
 #include "t.h"
 
 #include <limits.h>
 #include <sys/mman.h>
-
-#define SMALL(array)                                                                               \
-    (struct pli_ints)                                                                              \
-    {                                                                                              \
-        array, false                                                                               \
-    }
-#define WIDE(array)                                                                                \
-    (struct pli_ints)                                                                              \
-    {                                                                                              \
-        array, true                                                                                \
-    }
-
-static struct pli_datatype *basic(MPI_Datatype h)
-{
-    return pli_datatype_basic(h);
-}
 
 static void test_predefined(void)
 {

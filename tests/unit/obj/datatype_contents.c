@@ -4,23 +4,8 @@
 #include "obj/datatype.h"
 #include "obj/type_calls.h"
 #include "obj/type_named.h"
+#include "datatype_t.h"
 #include "t.h"
-
-#define SMALL(array)                                                                               \
-    (struct pli_ints)                                                                              \
-    {                                                                                              \
-        array, false                                                                               \
-    }
-#define WIDE(array)                                                                                \
-    (struct pli_ints)                                                                              \
-    {                                                                                              \
-        array, true                                                                                \
-    }
-
-static struct pli_datatype *basic(MPI_Datatype h)
-{
-    return pli_datatype_basic(h);
-}
 
 static void check_envelope(struct pli_datatype *t, int combiner, int n_int, int n_addr, int n_count,
                            int n_type)

@@ -4,6 +4,7 @@
 #include "obj/datatype.h"
 #include "obj/type_calls.h"
 #include "obj/type_named.h"
+#include "datatype_t.h"
 #include "t.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -44,16 +45,6 @@ static struct pli_datatype *old;
 static const int sizes[] = { 9, 8 }, subs[] = { 4, 3 }, starts[] = { 2, 1 };
 static const int lens[] = { 1, 3, 2 }, places[] = { 0, 5, 20 };
 static const MPI_Aint bytes[] = { 0, 100, 300 };
-#define SMALL(array)                                                                               \
-    (struct pli_ints)                                                                              \
-    {                                                                                              \
-        array, false                                                                               \
-    }
-#define WIDE(array)                                                                                \
-    (struct pli_ints)                                                                              \
-    {                                                                                              \
-        array, true                                                                                \
-    }
 
 static enum pli_err make(int which, struct pli_datatype **out)
 {

@@ -4,23 +4,8 @@
 #include "obj/type_pack.h"
 #include "obj/type_calls.h"
 #include <stddef.h>
+#include "datatype_t.h"
 #include "t.h"
-
-#define SMALL(array)                                                                               \
-    (struct pli_ints)                                                                              \
-    {                                                                                              \
-        array, false                                                                               \
-    }
-#define WIDE(array)                                                                                \
-    (struct pli_ints)                                                                              \
-    {                                                                                              \
-        array, true                                                                                \
-    }
-
-static struct pli_datatype *basic(MPI_Datatype h)
-{
-    return pli_datatype_basic(h);
-}
 
 static void test_external(void)
 {

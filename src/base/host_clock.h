@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How far the clock of a host is ahead of this one's, which changes while a job runs: two crystals
 // differ by some millionths.
-#ifndef PLI_LAUNCHER_HOST_CLOCK_H
-#define PLI_LAUNCHER_HOST_CLOCK_H
+#ifndef PLI_BASE_HOST_CLOCK_H
+#define PLI_BASE_HOST_CLOCK_H
 
 #include <stdint.h>
 

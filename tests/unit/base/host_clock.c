@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Times of a host whose clock runs at another speed come out as this one's, to half the time that
 // the fastest questions take.
-#include "launcher/observe/host_clock.h"
+#include "base/host_clock.h"
 #include "t.h"
 
 #include <stdbool.h>

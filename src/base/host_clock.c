@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers that took much longer than the fastest say little, and are left out.
-#include "launcher/observe/host_clock.h"
+#include "base/host_clock.h"
 
 #include <stdbool.h>
 #include <stddef.h>
