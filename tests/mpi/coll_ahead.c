@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <stdint.h>
 
-enum { ROUNDS = 1500, MOST = 2500 }; // ints; 2,048 fit a posting
+enum { ROUNDS = 1500, AHEAD = 64, MOST = 2500 }; // ints; 2,048 fit a posting, 8,192 a large one
 
 static uint32_t seed = 12345;
 
@@ -127,14 +127,14 @@ static void scans(int round, int len, int is_exclusive, int is_in_place)
 
 int main(int argc, char **argv)
 {
-    static const int lengths[] = { 0, 1, 2, 24, 25, 300, 2048, 2100 };
+    static const int lengths[] = { 0, 1, 2, 24, 25, 300, 900, 2048, 2100 };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     in = fresh((size_t)MOST * (size_t)n);
     out = fresh((size_t)MOST * (size_t)n);
     for (int round = 0; round < ROUNDS; round++) {
-        int kind = draw(8), root = draw(n), len = lengths[draw(8)], late = draw(8 * n);
+        int kind = draw(8), root = draw(n), len = lengths[draw(9)], late = draw(8 * n);
         // A time, not a number of calls: each may take milliseconds on a busy machine.
         for (double end = MPI_Wtime() + 30e-6; late == me && MPI_Wtime() < end;) {
             sched_yield();
@@ -152,6 +152,9 @@ int main(int argc, char **argv)
         } else {
             GOOD(MPI_Bcast(out, len, MPI_INT, root, MPI_COMM_WORLD));
         }
+    }
+    for (int round = 0; round < AHEAD; round++) { // large postings of a root that waits for nobody
+        scatterv(round, 0, 900);
     }
     free(in);
     free(out);

@@ -82,7 +82,8 @@ static enum pli_err give(struct move *m)
     if (err != PLI_OK) {
         return err;
     }
-    unsigned char *to = pli_board_post_place(m->b, slot, bytes);
+    unsigned char *to = m->is_parted ? pli_board_post_place_large(m->b, slot, bytes)
+                                     : pli_board_post_place(m->b, slot, bytes);
     m->is_later = to == NULL;
     if (to != NULL && m->is_parted) {
         write_parts(m, to);

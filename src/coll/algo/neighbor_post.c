@@ -87,7 +87,7 @@ static enum pli_err give(struct exchange *x)
     if (err != PLI_OK) {
         return err;
     }
-    unsigned char *to = pli_board_post_place(x->b, slot, bytes);
+    unsigned char *to = pli_board_post_place_large(x->b, slot, bytes);
     x->is_later = to == NULL;
     if (to != NULL && !x->is_gather) {
         write_blocks(x, to);

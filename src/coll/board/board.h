@@ -44,13 +44,16 @@ struct pli_board {
     unsigned char *stream;              // mine, a chunk for every entry of the ring
     struct pli_board_slot *posts;       // PLI_BOARD_POSTS of each member; NULL: too many members
     uint64_t post_at, post_room; // the next operation with postings; those below may be written
-    int post_reader[PLI_BOARD_POSTS]; // who reads my last ones (board_post.h)
-    unsigned char *chunks;            // mine, for postings that do not fit a slot
-    bool has_no_chunks;               // there was no memory for them
-    uint32_t post_calls;              // all operations with postings and their roots, as a hash
-    bool has_read;                    // a posting since it last woke those who wait for room
-    bool has_agreed;                  // on the sizes of the operation under way (board_post.h)
-    struct pli_board_cma *cma;        // of board_cma.c; NULL: not used yet
+    int post_reader[PLI_BOARD_POSTS];                  // who reads my last ones (board_post.h)
+    unsigned char *chunks;                             // mine, for postings that do not fit a slot
+    bool has_no_chunks;                                // there was no memory for them
+    unsigned char *large;                              // mine, for postings that do not fit a chunk
+    bool has_no_large;                                 // there was no memory for them
+    uint64_t n_large, large_at[PLI_BOARD_LARGE_POSTS]; // written so far; operations of the last
+    uint32_t post_calls;       // all operations with postings and their roots, as a hash
+    bool has_read;             // a posting since it last woke those who wait for room
+    bool has_agreed;           // on the sizes of the operation under way (board_post.h)
+    struct pli_board_cma *cma; // of board_cma.c; NULL: not used yet
     int only; // member to wake at the end of a meeting, when the others are woken later; -1: all
     int last_woken;                   // member, -1: none
     struct pli_shm_mailbox *last_box; // its

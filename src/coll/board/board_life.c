@@ -40,7 +40,7 @@ struct ended_board {
     struct pli_board_wire *w;
     uint64_t n;
     int me;
-    void *window, *stream, *chunks; // mine
+    void *window, *stream, *chunks, *large; // mine
     bool has_given;
 };
 
@@ -52,7 +52,8 @@ static void give_pieces(struct ended_board *g)
     pli_arena_give(g->window);
     pli_arena_give(g->stream);
     pli_arena_give(g->chunks);
-    g->window = g->stream = g->chunks = NULL;
+    pli_arena_give(g->large);
+    g->window = g->stream = g->chunks = g->large = NULL;
     g->has_given = true;
     atomic_store_explicit(&g->w->members[g->me].stage, PLI_BOARD_DONE, memory_order_release);
     atomic_fetch_add_explicit(&g->w->n_done, 1, memory_order_acq_rel);
@@ -146,7 +147,8 @@ void pli_board_life_end(struct pli_board *b)
                                    .me = b->me,
                                    .window = b->window,
                                    .stream = b->stream,
-                                   .chunks = b->chunks };
+                                   .chunks = b->chunks,
+                                   .large = b->large };
         pthread_mutex_lock(&guard);
         g->next = ended_boards;
         ended_boards = g;

@@ -89,6 +89,32 @@ unsigned char *pli_board_post_place(struct pli_board *b, struct pli_board_slot *
     return at;
 }
 
+unsigned char *pli_board_post_place_large(struct pli_board *b, struct pli_board_slot *slot,
+                                          size_t bytes)
+{
+    if (bytes <= PLI_BOARD_POST_MAX || bytes > PLI_BOARD_POST_LARGE) {
+        return pli_board_post_place(b, slot, bytes);
+    }
+    if (b->large == NULL && !b->has_no_large) {
+        b->large = pli_arena_take((size_t)PLI_BOARD_POST_LARGE * PLI_BOARD_LARGE_POSTS);
+        b->has_no_large = b->large == NULL;
+    }
+    uint64_t turn = b->n_large % PLI_BOARD_LARGE_POSTS;
+    bool is_free =
+        b->n_large < PLI_BOARD_LARGE_POSTS ||
+        (b->large != NULL && is_read_by(b, PLI_BOARD_POST_TO_ALL, b->large_at[turn], true));
+    if (b->large == NULL || !is_free) {
+        slot->error = PLI_BOARD_POST_LATER;
+        return NULL;
+    }
+    b->large_at[turn] = b->post_at;
+    b->n_large++;
+    unsigned char *at = b->large + turn * PLI_BOARD_POST_LARGE;
+    slot->error = PLI_BOARD_POST_CHUNK;
+    slot->offset = pli_arena_offset(at);
+    return at;
+}
+
 void pli_board_post_publish(struct pli_board *b, struct pli_board_slot *slot, int reader)
 {
     b->post_reader[b->post_at % PLI_BOARD_POSTS] = reader;

@@ -14,7 +14,11 @@
 struct pli_board;
 struct pli_coll_args;
 
-enum { PLI_BOARD_POST_MAX = 8192, PLI_BOARD_POST_TO_ALL = -2 };
+enum {
+    PLI_BOARD_POST_MAX = 8192,
+    PLI_BOARD_POST_LARGE = 32768, // if it has blocks for several members, who all read it
+    PLI_BOARD_POST_TO_ALL = -2
+};
 
 // Where the data of a posting is: slot->error.
 enum pli_board_post_where {
@@ -31,6 +35,9 @@ enum pli_err pli_board_post_begin(struct pli_board *b, const struct pli_coll_arg
                                   struct pli_board_slot **out);
 // Where so many bytes go to; NULL: there is no room, and a message follows. The slot says which.
 unsigned char *pli_board_post_place(struct pli_board *b, struct pli_board_slot *slot, size_t bytes);
+// The same for a posting that all members read, which may be large.
+unsigned char *pli_board_post_place_large(struct pli_board *b, struct pli_board_slot *slot,
+                                          size_t bytes);
 // It is full: this member, or PLI_BOARD_POST_TO_ALL, may read it.
 void pli_board_post_publish(struct pli_board *b, struct pli_board_slot *slot, int reader);
 

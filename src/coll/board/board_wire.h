@@ -12,6 +12,7 @@ enum {
     PLI_BOARD_RING = 8,
     PLI_BOARD_N_GROUP = 16,
     PLI_BOARD_POSTS = 16,       // postings of a member that may wait to be read
+    PLI_BOARD_LARGE_POSTS = 4,  // large ones
     PLI_BOARD_POSTS_RANKS = 256 // members of a board that has room for postings
 };
 
