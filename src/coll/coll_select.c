@@ -5,6 +5,7 @@
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "boot/boot.h"
 #include "coll/board/board.h"
 #include "coll/coll_explain.h"
 #include "coll/coll_tune.h"
@@ -39,6 +40,7 @@ enum need {
     APART = 2048,    // not in place
     ONE_HOST = 8192, // all members on one host
     SEVERAL = 16384, // members on several hosts, however many on each
+    ROOM = 32768,    // all members on one host that has a core for each, whatever else runs there
     STAYS = 1024,    // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
@@ -118,9 +120,10 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .build = pli_allgather_bruck, .max_bytes = 4 * KIB },
         { "linear", "as above, for more ranks",
           .build = pli_allgather_linear, .max_bytes = 32 * KIB, .max_rank = 16 },
+        { "ring", "blocks go around", .build = pli_allgather_ring, .needs = ROOM, .min_rank = 5 },
         { "turns", "every rank to every rank, received in turn",
           .build = pli_allgather_turns, .needs = ONE_HOST, .max_bytes = 512 * KIB, .max_rank = 64 },
-        { "ring", "blocks go around", .build = pli_allgather_ring },
+        { "ring", "as above, for all others", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLGATHERV] = {
         { "board", "postings in shared memory",
@@ -132,11 +135,14 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "windows", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | CORES | WINDOW },
         { "linear", "every rank to every rank",
+          .build = pli_allgather_linear, .max_bytes = 32 * KIB, .max_rank = 32 },
+        { "ring", "blocks go around", .build = pli_allgather_ring, .needs = ROOM, .min_rank = 5 },
+        { "linear", "as above, for larger blocks",
           .build = pli_allgather_linear, .max_bytes = 256 * KIB, .max_rank = 32 },
         { "turns", "every rank to every rank, received in turn",
           .build = pli_allgather_turns, .needs = ONE_HOST,
           .max_bytes = 4096 * KIB, .max_rank = 64 },
-        { "ring", "blocks go around", .build = pli_allgather_ring },
+        { "ring", "as above, for all others", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLTOALL] = {
         { "cma", "one copy, or as below if that is faster",
@@ -354,6 +360,13 @@ static bool is_dense(const struct pli_datatype *t)
            t->size <= PLI_BOARD_WINDOW_SMALL;
 }
 
+// All members see the same: they belong to one job, and the cores are those that it was given.
+static bool has_room(const struct pli_coll_args *a)
+{
+    return pli_comm_state_hosts(a->comm)->n_host == 1 &&
+           (uint32_t)a->n <= pli_proc.boot->node.header->n_core;
+}
+
 // PLI_AGAIN: it cannot. Asking for a board or a window may make one: all members ask in the same
 // order, and may find there that they disagree, which is the failure.
 static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_args *a,
@@ -381,6 +394,9 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
     }
     if (r->needs & (ONE_HOST | SEVERAL) &&
         (pli_comm_state_hosts(a->comm)->n_host > 1) != ((r->needs & SEVERAL) != 0)) {
+        return PLI_AGAIN;
+    }
+    if (r->needs & ROOM && !is_wanted && !has_room(a)) {
         return PLI_AGAIN;
     }
     if ((r->needs & BOARD) == 0) {
@@ -437,8 +453,9 @@ static const char *why_not(const struct pli_coll_algo *r, const struct pli_coll_
                ? "an element of every rank does not fit a window"
            : h != NULL && (h->n_host <= 1 || h->n_host == a->n)
                ? "only where several hosts have several ranks"
-           : r->needs & ONE_HOST                                 ? "only on one host"
-           : r->needs & SEVERAL                                  ? "only on several hosts"
+           : r->needs & ROOM     ? "only on one host with a core for each rank"
+           : r->needs & ONE_HOST ? "only on one host"
+           : r->needs & SEVERAL  ? "only on several hosts"
            : r->needs & CORES && pli_lane_is_oversubscribed()    ? "only with a core for each rank"
            : r->needs & CROWDED && !pli_lane_is_oversubscribed() ? "only with more ranks than cores"
            : r->needs & BOARD
@@ -569,8 +586,8 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
     if (r->needs & COMMUTES) {
         fprintf(to, ", commutative operation");
     }
-    if (r->needs & ONE_HOST) {
-        fprintf(to, ", on one host");
+    if (r->needs & (ONE_HOST | ROOM)) {
+        fprintf(to, ", on one host%s", r->needs & ROOM ? " with a core for each rank" : "");
     }
     if (r->needs & SEVERAL) {
         fprintf(to, ", on several hosts");
