@@ -70,10 +70,10 @@ def run_app(app, mpi, folder, args, limit):
     return Outcome(status, said, seconds, app.answer)
 
 
-def patience(mine, limit):
+def patience(mpi, mine, limit):
     """Seconds for a run: with another MPI fifty times as long as with this one, since MPICH's ranks that share cores may take
     minutes for each second here."""
-    return min(limit, max([60, *(50 * r.seconds for r in mine)])) if mine else limit
+    return limit if mpi == "pliant" else min(limit, max([60, *(50 * r.seconds for r in mine)]))
 
 
 def try_app(app, archive, work, args):
@@ -88,7 +88,7 @@ def try_app(app, archive, work, args):
     for _ in range(args.repeat):
         for mpi, folder in folders.items():
             if not any(r.why for r in runs[mpi]):
-                runs[mpi].append(run_app(app, mpi, folder, args, patience(runs["pliant"], args.limit)))
+                runs[mpi].append(run_app(app, mpi, folder, args, patience(mpi, runs["pliant"], args.limit)))
     for folder in folders.values():
         if not args.work:
             shutil.rmtree(folder, ignore_errors=True)
