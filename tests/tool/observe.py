@@ -255,15 +255,20 @@ def tools():
     check(r.rc == 2 and r.words == f"mpiexec: --tool: {os.path.realpath(source)} is not a shared library that can be read", r)
 
 
-if IS_SANITIZED:
-    print("skipped: a sanitizer's library must come before those that mpiexec puts first")
-    sys.exit(77)
-profile()
-sampled()
-timeline()
-killed()
-kinds_of_ranks()
-clients()
-tools()
-subprocess.run(["rm", "-rf", folder], check=False)
-sys.exit(status())
+def main():
+    if IS_SANITIZED:
+        print("skipped: a sanitizer's library must come before those that mpiexec puts first")
+        sys.exit(77)
+    profile()
+    sampled()
+    timeline()
+    killed()
+    kinds_of_ranks()
+    clients()
+    tools()
+    subprocess.run(["rm", "-rf", folder], check=False)
+    sys.exit(status())
+
+
+if __name__ == "__main__":
+    main()

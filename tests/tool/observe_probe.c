@@ -242,10 +242,11 @@ static void gather(int n, const char *when)
     for (int i = 0; i < n * (size - 1) && rank == 0; i++) {
         if (when[0] == 'b') {
             MPI_Recv(&from, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status); // recv before
+            printf("before %d\n", from); // else a compiler makes one call of both
         } else {
             MPI_Recv(&from, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status); // recv after
+            printf("%s %d\n", when, from);
         }
-        printf("%s %d\n", when, from);
     }
     for (int i = 0; i < n && rank > 0; i++) {
         usleep((unsigned)(rank * 731 + i * 977) % 2000);
