@@ -5,6 +5,7 @@ usage: gen_trace.py API_DIR OUT_DIR
 
 OUT_DIR/functions.def   the functions that --profile and --timeline record: constant, name, class
 OUT_DIR/trace_calls.c   their wrappers; trace/trace.h has what they call
+OUT_DIR/trace_short.c   the way of most calls of one small message, before those
 OUT_DIR/stack_calls.c   MPI_X and PMPI_X of all functions, which lead through the tools of --tool
 """
 import os
@@ -15,7 +16,7 @@ import gen
 
 # Written by hand in trace/trace_requests.c and trace/trace_phases.c.
 BY_HAND = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Start", "Startall",
-           "Request_free", "Pcontrol", "MPIX_Phase_begin", "MPIX_Phase_end"}
+           "Request_free", "Type_free", "Pcontrol", "MPIX_Phase_begin", "MPIX_Phase_end"}
 CHAPTERS = {"p2p", "coll", "comm", "rma", "io", "env", "dynamic", "elastic", "endpoint", "failure", "session", "topo",
             "mpix"}
 # Local calls that cost less than recording them would.
@@ -51,9 +52,9 @@ def class_of(chapter, f):
 
 
 def recorded(api):
-    for chapter in sorted(CHAPTERS):
+    for chapter in sorted(CHAPTERS | {"datatype"}):
         for f in gen.read_functions(os.path.join(api, chapter + ".api")):
-            if f.base in BY_HAND or (f.implemented() and not LOCAL.search(f.base) and f.returns == "int" and
+            if f.base in BY_HAND or (chapter in CHAPTERS and f.implemented() and not LOCAL.search(f.base) and f.returns == "int" and
                                      not any(p.small == "..." for p in f.params)):
                 yield chapter, f
 
@@ -100,7 +101,7 @@ def facts(chapter, f, large):
     if f.base.endswith("_init") and request:
         out.append(".is_persistent = true")
     if is_sampled(chapter, f):
-        out.append(".is_sampled = true, .is_wait = %s" % ("false" if request or class_of(chapter, f) == "SEND" else "true"))
+        out.append(f".kind = PLI_TRACE_KIND_{f.base}, .is_wait = {'true' if waits(f) else 'false'}")
     if chapter in ("elastic", "session", "dynamic", "endpoint", "env", "failure") or \
             any(p.kind.startswith("free:") for p in f.params):
         out.append(".is_change = true")
@@ -112,53 +113,88 @@ def is_sampled(chapter, f):
     return chapter == "p2p" and class_of(chapter, f) in ("SEND", "RECV") and find(f, ("comm",), False) is not None
 
 
-def sampled(f, args, types, large, number, table):
-    """The way of a call that is counted and not timed."""
+def waits(f):
+    """Whether a sampled call waits for the peer."""
+    return find(f, ("status",), False) is not None
+
+
+def parts(f, large):
+    """Names and types of the arguments of a call."""
+    args = ", ".join(p.name for p in f.args(large))
+    types = ", ".join(re.sub(r"\b" + p.name + r"\b(?=(\[\d*\])*$)", "", p.decl(large)) for p in f.args(large)) or "void"
+    return args, types
+
+
+def begin_sampled(f, large, key):
     comm, (count, kind) = find(f, ("comm",), large), sized(f, large)
     peer = find(f, ("dest",), large) or find(f, ("source",), large)
+    return f"pli_trace_sample_begin(self, {key}, {comm.name}, {kind.name}, ({'uint64_t' if large else 'uint32_t'}){count.name}, {peer.name});"
+
+
+def slow_name(name):
+    return "pli_trace_calls_" + name
+
+
+def short(f, large, name, table):
+    """The way of a call that is counted and not timed, with as few instructions as possible: what it does not care for is left to
+    the slow function, which has the same arguments and is jumped to, so that it has the same caller."""
+    args, types = parts(f, large)
+    request = find(f, ("out:request",), large)
+    call = f"((int (*)({types})){table}[PLI_TRACE_SYM_{f.base}{'_c' if large else ''}])({args})"
+    slow = f"{slow_name(name)}({args})"
+    proto = f.proto("", large)
+    rename = f.name + ("_c(" if large else "(")
+    lines = [proto.replace(rename, name + "(", 1) + ";", proto.replace(rename, slow_name(name) + "(", 1) + " PLI_TRACE_HIDDEN;",
+             proto.replace(rename, name + "(", 1), "{"]
+    is_std = table != "pli_trace_next"
+    if is_std:
+        lines += ["    struct pli_trace_thread *self = pli_trace_std.self;", "    void *site = pli_trace_std.outer;",
+                  "    if (__builtin_expect(self == NULL, 0)) {", f"        return {slow};", "    }"]
+    else:  # our library of another ABI calls MPI itself
+        lines += ["    struct pli_trace_thread *self = pli_trace_self;", "    void *site = __builtin_return_address(0);",
+                  "    if (__builtin_expect(self == NULL, 0)) {", "        if (!pli_trace_is_foreign) {", f"            return {slow};", "        }",
+                  "        pli_trace_std.outer = site;", f"        return {call};", "    }"]
+    lines += [f"    uint64_t key = pli_trace_sample_key(site, PLI_TRACE_KIND_{f.base}, true);",
+              "    struct pli_trace_sampled *sampled =",
+              f"        {begin_sampled(f, large, 'key')}",
+              "    if (__builtin_expect(sampled == NULL, 0)) {", f"        return {slow};", "    }",
+              *(["    pli_trace_std.outer = NULL;"] if is_std else []),
+              f"    int err = {call};",
+              f"    return pli_trace_sample_end_post(self, sampled, {request.name}, err);" if request else
+              "    return pli_trace_sample_end_call(self, NULL, err);",
+              "}", ""]
+    return lines
+
+
+def again(f, large, next_call):
+    """A sampled call that the short way does not find: the Fortran library called it, or the status says whom it waited for."""
     status, request = find(f, ("status",), large), find(f, ("out:request",), large)
-    lines = [f"    struct pli_trace_thread *thread = {'pli_trace_self' if table == 'pli_trace_next' else 'pli_trace_enter_sampled_std(&site)'};",
+    named = f"{find(f, ('source',), large).name} >= 0" if waits(f) else "true"
+    lines = [f"    uint64_t key = pli_trace_sample_key(site, PLI_TRACE_KIND_{f.base}, {named});",
              "    struct pli_trace_sampled *sampled =",
-             f"        pli_trace_sample_begin(thread, site, {comm.name}, {kind.name}, {count.name}, {peer.name});"]
-    if table == "pli_trace_next":  # our library of another ABI calls MPI itself
-        lines[1:1] = ["    if (__builtin_expect(thread == NULL, 0) && pli_trace_is_foreign) {",
-                      "        pli_trace_outer = site;",
-                      f"        return ((int (*)({types})){table}[{number}])({args});", "    }"]
-    lines += ["    if (__builtin_expect(sampled == NULL, 0) && pli_trace_is_fortran(site)) {",
-              "        site = pli_trace_leave_fortran(site, __builtin_frame_address(0));",
-              "        sampled =",
-              f"            pli_trace_sample_begin(thread, site, {comm.name}, {kind.name}, {count.name}, {peer.name});",
-              "    }", "    if (__builtin_expect(sampled != NULL, 1)) {"]
-    if status:  # who was waited for
-        lines += ["        MPI_Status own;",
-                  f"        {status.name} = {peer.name} < 0 && {status.name} == MPI_STATUS_IGNORE ? &own : {status.name};"]
-    call = f"((int (*)({types})){table}[{number}])({args})"
+             f"        {begin_sampled(f, large, 'key')}", "    if (sampled != NULL) {"]
     if request:
-        lines.append(f"        return pli_trace_sample_end_post(thread, sampled, {request.name}, {call});")
-    else:
-        lines.append(f"        return pli_trace_sample_end_call(thread, sampled, {status.name if status else 'NULL'}, {call});")
-    return lines + ["    }"]
+        return lines + [f"        return pli_trace_sample_end_post(self, sampled, {request.name}, {next_call});", "    }"]
+    if status:
+        lines += ["        MPI_Status own;", f"        {status.name} = {status.name} == MPI_STATUS_IGNORE ? &own : {status.name};"]
+    return lines + [f"        return pli_trace_sample_end_call(self, {status.name if status else 'NULL'}, {next_call});", "    }"]
 
 
 def body(chapter, f, large, name, enter, table):
-    args = ", ".join(p.name for p in f.args(large))
-    types = ", ".join(re.sub(r"\b" + p.name + r"\b(?=(\[\d*\])*$)", "", p.decl(large)) for p in f.args(large)) or "void"
+    args, types = parts(f, large)
     number = f"PLI_TRACE_SYM_{f.base}{'_c' if large else ''}"
-    proto = f.proto("", large).replace(f.name + ("_c(" if large else "("), name + "(", 1)
+    is_short = is_sampled(chapter, f)
+    proto = f.proto("", large).replace(f.name + ("_c(" if large else "("), (slow_name(name) if is_short else name) + "(", 1)
     status = find(f, ("status",), large)
     own = status is not None and status.ctype(large) == "MPI_Status *"
-    if is_sampled(chapter, f):  # the way of most calls, and a function for the rest
-        timed = f"static __attribute__((noinline)) int {name}_timed(void *site, void *frame, {', '.join(p.decl(large) for p in f.args(large))})"
-        lines = [proto + ";", timed + ";", proto, "{", "    void *site = __builtin_return_address(0);",
-                 *sampled(f, args, types, large, number, table),
-                 f"    return {name}_timed(site, __builtin_frame_address(0), {args});", "}", "", timed, "{"]
-    else:
-        lines = [proto + ";", proto, "{", "    void *site = __builtin_return_address(0);",
-                 "    void *frame = __builtin_frame_address(0);"]
-    lines += [f"    struct pli_trace_thread *self = {enter}(&site, frame);",
-              f"    int (*next)({types}) = (int (*)({types})){table}[{number}];",
-              "    if (__builtin_expect(self == NULL, 0)) {",
-              f"        return next({args});", "    }"]
+    lines = [proto + (" PLI_TRACE_HIDDEN;" if is_short else ";"), proto, "{", "    void *site = __builtin_return_address(0);",
+             "    void *frame = __builtin_frame_address(0);",
+             f"    struct pli_trace_thread *self = {enter}(&site, frame);",
+             f"    int (*next)({types}) = (int (*)({types})){table}[{number}];",
+             "    if (__builtin_expect(self == NULL, 0)) {",
+             f"        return next({args});", "    }"]
+    if is_short:
+        lines += again(f, large, f"next({args})")
     if own:
         lines += ["    MPI_Status mine;",
                   f"    {status.name} = {status.name} == MPI_STATUS_IGNORE ? &mine : {status.name};"]
@@ -184,6 +220,17 @@ def trace_calls(functions):
             for also in f.also:
                 proto = f.proto("", large, also)
                 out.append(f'{proto};\n{proto} __attribute__((alias("{name}")));\n')
+    return "\n".join(out)
+
+
+def trace_short(functions):
+    out = ["// The way of calls that --profile counts and does not time. Generated from the API table.",
+           '#include "trace/trace_sample.h"', ""]
+    for chapter, f in functions:
+        for large in f.forms() if is_sampled(chapter, f) else ():
+            name = f.name + ("_c" if large else "")
+            out += short(f, large, name, "pli_trace_next")
+            out += short(f, large, "pli_std_" + name, "pli_trace_next_std")
     return "\n".join(out)
 
 
@@ -237,6 +284,7 @@ def main():
     functions = list(recorded(api))
     gen.write(os.path.join(out, "functions.def"), functions_def(functions))
     gen.write(os.path.join(out, "trace_calls.c"), trace_calls(functions))
+    gen.write(os.path.join(out, "trace_short.c"), trace_short(functions))
     text, n = stack_calls(api)
     gen.write(os.path.join(out, "stack_calls.c"), text)
     gen.write(os.path.join(out, "stack_size.h"), f"enum {{ PLI_STACK_N = {n} }};\n")

@@ -20,8 +20,7 @@
 
 void *pli_trace_next[PLI_TRACE_N_SYM], *pli_trace_next_std[PLI_TRACE_N_SYM];
 __thread struct pli_trace_thread *pli_trace_self __attribute__((tls_model("initial-exec")));
-__thread struct pli_trace_thread *pli_trace_self_std __attribute__((tls_model("initial-exec")));
-__thread void *pli_trace_outer __attribute__((tls_model("initial-exec")));
+__thread struct pli_trace_std pli_trace_std __attribute__((tls_model("initial-exec")));
 bool pli_trace_is_counter, pli_trace_is_foreign;
 uintptr_t pli_trace_fortran, pli_trace_fortran_end;
 _Atomic uint32_t pli_trace_generation;
@@ -244,7 +243,7 @@ struct pli_trace_thread *pli_trace_attach(void *site, bool is_std)
     static __thread bool is_tried __attribute__((tls_model("initial-exec")));
     pthread_once(&state.once, prepare);
     if (pli_trace_is_foreign != is_std) {
-        pli_trace_outer = is_std ? NULL : site;
+        pli_trace_std.outer = is_std ? NULL : site;
         return NULL;
     }
     if (state.header == NULL || is_tried) {
@@ -253,7 +252,7 @@ struct pli_trace_thread *pli_trace_attach(void *site, bool is_std)
     is_tried = true;
     struct pli_trace_thread *self = open_slot();
     if (is_std) {
-        pli_trace_self_std = self;
+        pli_trace_std.self = self;
     } else {
         pli_trace_self = self;
     }
@@ -582,6 +581,23 @@ static void note_life(struct pli_trace_thread *self, enum pli_trace_fn function,
     }
 }
 
+// Calls find no entry that they had before, so that one that is sampled need not ask whether
+// something has changed.
+void pli_trace_change(const struct pli_trace_thread *self, MPI_Datatype freed)
+{
+    atomic_fetch_add(&pli_trace_generation, 1);
+    pthread_mutex_lock(&state.lock);
+    for (struct pli_trace_thread *t = state.threads; t != NULL; t = t->next) {
+        for (uint32_t i = 0; i < PLI_TRACE_N_SAMPLED; i++) {
+            struct pli_trace_sampled *q = &t->sampled[i];
+            if (t != self || freed == NULL || q->datatype == (uintptr_t)freed) {
+                atomic_store_explicit(&q->key, 0, memory_order_relaxed);
+            }
+        }
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
 void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct pli_trace_args *a,
                    int err)
 {
@@ -607,7 +623,7 @@ void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct p
         .tag = a->tag,
     };
     if (__builtin_expect(a->is_change, 0)) {
-        atomic_fetch_add(&pli_trace_generation, 1);
+        pli_trace_change(self, NULL);
         note_life(self, a->function, begin, end);
     }
     if (a->comm != NULL && !a->is_change) {
@@ -624,7 +640,7 @@ void pli_trace_end(struct pli_trace_thread *self, uint64_t begin, const struct p
         struct pli_trace_comm *c = find_comm(self, a->comm);
         e.number = c != NULL ? ++c->n_coll : 0;
     }
-    uint32_t sampled = a->is_sampled ? pli_trace_sample_timed(self, a, &e) : 0;
+    uint32_t sampled = a->kind != PLI_TRACE_KIND_NONE ? pli_trace_sample_timed(self, a, &e) : 0;
     if (a->request != NULL && a->request != MPI_REQUEST_NULL) {
         keep_posted(self, a, &e, sampled);
     } else if (kind == PLI_TRACE_RECV || kind == PLI_TRACE_PROBE) {

@@ -41,6 +41,24 @@ enum pli_trace_class {
     PLI_TRACE_OTHER
 };
 
+// Functions of which short calls may be sampled; the others have none.
+enum pli_trace_kind {
+    PLI_TRACE_KIND_NONE,
+    PLI_TRACE_KIND_Send,
+    PLI_TRACE_KIND_Recv,
+    PLI_TRACE_KIND_Isend,
+    PLI_TRACE_KIND_Irecv,
+    PLI_TRACE_KIND_Wait,
+    PLI_TRACE_KIND_Waitall,
+    PLI_TRACE_KIND_Test,
+    PLI_TRACE_KIND_Bsend,
+    PLI_TRACE_KIND_Ssend,
+    PLI_TRACE_KIND_Rsend,
+    PLI_TRACE_KIND_Ibsend,
+    PLI_TRACE_KIND_Issend,
+    PLI_TRACE_KIND_Irsend
+};
+
 enum { PLI_TRACE_N_COMM = 16, PLI_TRACE_N_TYPE = 16, PLI_TRACE_N_REQUEST = 4096 };
 
 // A communicator that the thread has used.
@@ -109,8 +127,8 @@ struct pli_trace_args {
     MPI_Request request;
     const MPI_Status *status;
     bool has_peer, is_idle, is_persistent, is_change;
-    bool is_sampled; // it may be
-    bool is_wait;    // and the time is spent waiting for the peer
+    enum pli_trace_kind kind; // if it may be sampled
+    bool is_wait;             // and the time is spent waiting for the peer
 };
 
 #define PLI_TRACE_HIDDEN __attribute__((visibility("hidden")))
@@ -122,9 +140,12 @@ extern __thread struct pli_trace_thread *pli_trace_self __attribute__((tls_model
 PLI_TRACE_HIDDEN;
 // The same in a program of another ABI, whose calls are recorded where our library of that ABI
 // calls MPI, and the line that the program called it from.
-extern __thread struct pli_trace_thread *pli_trace_self_std
-    __attribute__((tls_model("initial-exec"))) PLI_TRACE_HIDDEN;
-extern __thread void *pli_trace_outer __attribute__((tls_model("initial-exec"))) PLI_TRACE_HIDDEN;
+struct pli_trace_std {
+    struct pli_trace_thread *self;
+    void *outer;
+};
+extern __thread struct pli_trace_std pli_trace_std __attribute__((tls_model("initial-exec")))
+PLI_TRACE_HIDDEN;
 extern bool pli_trace_is_foreign PLI_TRACE_HIDDEN; // the program is one
 extern bool pli_trace_is_counter PLI_TRACE_HIDDEN;
 // Where the Fortran library is.
@@ -174,7 +195,7 @@ static inline struct pli_trace_thread *pli_trace_enter(void **site, void *frame)
     struct pli_trace_thread *self = pli_trace_self;
     if (__builtin_expect(self == NULL, 0)) {
         if (pli_trace_is_foreign) {
-            pli_trace_outer = *site;
+            pli_trace_std.outer = *site;
             return NULL;
         }
         self = pli_trace_attach(*site, false);
@@ -199,11 +220,11 @@ static inline struct pli_trace_thread *pli_trace_enter_sampled(void **site, void
 // the program.
 static inline struct pli_trace_thread *pli_trace_enter_sampled_std(void **site)
 {
-    if (pli_trace_outer != NULL) {
-        *site = pli_trace_outer;
-        pli_trace_outer = NULL;
+    if (pli_trace_std.outer != NULL) {
+        *site = pli_trace_std.outer;
+        pli_trace_std.outer = NULL;
     }
-    return pli_trace_self_std;
+    return pli_trace_std.self;
 }
 
 static inline struct pli_trace_thread *pli_trace_enter_std(void **site, void *frame)
@@ -249,6 +270,10 @@ uint16_t pli_trace_peer_number(struct pli_trace_thread *self, uint32_t index, ui
 // Follow a request that a call has posted; sampled: the serial of the call's entry.
 void pli_trace_keep(struct pli_trace_thread *self, const struct pli_trace_args *a,
                     uint32_t sampled);
+
+// Handles may mean something else from now on, to other threads as well. freed: this type goes, and
+// the next one may get its handle; of the calls of self only those with it are concerned.
+void pli_trace_change(const struct pli_trace_thread *self, MPI_Datatype freed);
 
 static inline uint32_t pli_trace_hash(uint64_t v)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waits and tests: which requests they completed, and whom the time was spent waiting for.
+// Waits and tests: which requests they completed, and whom the time was spent waiting for. And what
+// frees a handle without being recorded.
 #include "trace/trace_sample.h"
 
 #include <stdlib.h>
@@ -96,14 +97,19 @@ static void put_call(struct pli_trace_thread *self, enum pli_trace_fn function, 
 static void sample(struct pli_trace_thread *self, enum pli_trace_fn function, const void *site,
                    uint32_t at, uint64_t begin, uint64_t end, const struct completed *b)
 {
-    if (function != PLI_TRACE_FN_Wait && function != PLI_TRACE_FN_Test &&
-        function != PLI_TRACE_FN_Waitall) {
+    enum pli_trace_kind kind = function == PLI_TRACE_FN_Wait      ? PLI_TRACE_KIND_Wait
+                               : function == PLI_TRACE_FN_Test    ? PLI_TRACE_KIND_Test
+                               : function == PLI_TRACE_FN_Waitall ? PLI_TRACE_KIND_Waitall
+                                                                  : PLI_TRACE_KIND_NONE;
+    if (kind == PLI_TRACE_KIND_NONE) {
         return;
     }
     const struct pli_trace_request *r = b->n > 0 ? pli_trace_find(self, b->handles[0]) : NULL;
-    struct pli_trace_args a = {
-        .function = function, .site = site, .count = b->n, .is_wait = function != PLI_TRACE_FN_Test
-    };
+    struct pli_trace_args a = { .function = function,
+                                .site = site,
+                                .count = b->n,
+                                .kind = kind,
+                                .is_wait = function != PLI_TRACE_FN_Test };
     struct pli_trace_event e = { .begin = begin,
                                  .end = end,
                                  .site = (uint16_t)at,
@@ -135,12 +141,19 @@ static void finish(struct pli_trace_thread *self, enum pli_trace_fn function, co
     put_call(self, function, begin, end, at);
 }
 
+static inline struct pli_trace_sampled *
+begin_sampled(struct pli_trace_thread *self, const void *site, enum pli_trace_kind kind, int n)
+{
+    uint64_t key = pli_trace_sample_key(site, kind, true);
+    return self != NULL ? pli_trace_sample_begin(self, key, NULL, NULL, (uint32_t)n, 0) : NULL;
+}
+
 // Ends a call that was not timed. Long ones were, from when they became so on.
 static inline void finish_sampled(struct pli_trace_thread *self, struct pli_trace_sampled *q,
-                                  const struct completed *b, int n, int err)
+                                  const struct completed *b, int n)
 {
-    if (!pli_trace_sample_end(self, q, err)) {
-        uint64_t begin = pli_trace_sample_long(self, q);
+    if (!pli_trace_sample_end(self)) {
+        uint64_t begin = pli_trace_sample_long(self);
         finish(self, (enum pli_trace_fn)self->slot->sites[q->site].function,
                (const void *)(uintptr_t)q->address, begin, b, n, NULL);
     }
@@ -156,7 +169,7 @@ static inline bool wait_sampled(struct pli_trace_thread *self, const void *site,
                                 int *err_out)
 {
     struct pli_trace_sampled *q =
-        request != NULL ? pli_trace_sample_begin(self, site, NULL, NULL, 1, 0) : NULL;
+        request != NULL ? begin_sampled(self, site, PLI_TRACE_KIND_Wait, 1) : NULL;
     if (q == NULL) {
         return false;
     }
@@ -164,8 +177,7 @@ static inline bool wait_sampled(struct pli_trace_thread *self, const void *site,
     MPI_Status own;
     status = status == MPI_STATUS_IGNORE ? &own : status;
     *err_out = next(request, status);
-    finish_sampled(self, q, &(struct completed){ 1, &handle, status }, *err_out == MPI_SUCCESS,
-                   *err_out);
+    finish_sampled(self, q, &(struct completed){ 1, &handle, status }, *err_out == MPI_SUCCESS);
     return true;
 }
 
@@ -173,14 +185,13 @@ static inline bool test_sampled(struct pli_trace_thread *self, const void *site,
                                 test_function *next, MPI_Request *request, int *flag,
                                 MPI_Status *status, int *err_out)
 {
-    struct pli_trace_sampled *q = request != NULL && flag != NULL
-                                      ? pli_trace_sample_begin(self, site, NULL, NULL, 1, 0)
-                                      : NULL;
+    struct pli_trace_sampled *q =
+        request != NULL && flag != NULL ? begin_sampled(self, site, PLI_TRACE_KIND_Test, 1) : NULL;
     if (q == NULL) {
         return false;
     }
     *err_out = next(request, flag, status);
-    finish_sampled(self, q, &(struct completed){ 0 }, 0, *err_out);
+    finish_sampled(self, q, &(struct completed){ 0 }, 0);
     return true;
 }
 
@@ -188,14 +199,14 @@ static inline bool waitall_sampled(struct pli_trace_thread *self, const void *si
                                    waitall_function *next, int n, MPI_Request *requests,
                                    MPI_Status *statuses, int *err_out)
 {
-    struct pli_trace_sampled *q = pli_trace_sample_begin(self, site, NULL, NULL, n, 0);
+    struct pli_trace_sampled *q = begin_sampled(self, site, PLI_TRACE_KIND_Waitall, n);
     if (q == NULL) {
         return false;
     }
     struct batch b;
     open_batch(&b, n, requests, statuses);
     *err_out = next(n, requests, b.of.statuses);
-    finish_sampled(self, q, &b.of, *err_out == MPI_SUCCESS ? b.of.n : 0, *err_out);
+    finish_sampled(self, q, &b.of, *err_out == MPI_SUCCESS ? b.of.n : 0);
     close_batch(&b, statuses);
     return true;
 }
@@ -413,6 +424,16 @@ static inline bool waitall_sampled(struct pli_trace_thread *self, const void *si
         }                                                                                          \
         (void)site;                                                                                \
         return next(request);                                                                      \
+    }                                                                                              \
+    int prefix##MPI_Type_free(MPI_Datatype *datatype);                                             \
+    int prefix##MPI_Type_free(MPI_Datatype *datatype)                                              \
+    {                                                                                              \
+        ENTER(Type_free, enter)                                                                    \
+        (void)site;                                                                                \
+        if (datatype != NULL) {                                                                    \
+            pli_trace_change(self, *datatype);                                                     \
+        }                                                                                          \
+        return NEXT(table, Type_free, MPI_Datatype *)(datatype);                                   \
     }
 
 // Persistent requests that begin again are posted anew.

@@ -59,12 +59,11 @@ void pli_trace_sample_open(const struct pli_trace_header *h)
 
 void pli_trace_sample_looked(uint32_t n_look)
 {
-    struct pli_trace_thread *self = pli_trace_is_foreign ? pli_trace_self_std : pli_trace_self;
+    struct pli_trace_thread *self = pli_trace_is_foreign ? pli_trace_std.self : pli_trace_self;
     if (self == NULL || self->closed <= PLI_TRACE_FLAGS) {
         return;
     }
-    const struct pli_trace_sampled *q =
-        (const struct pli_trace_sampled *)(self->closed & ~(uintptr_t)PLI_TRACE_FLAGS);
+    const struct pli_trace_sampled *q = pli_trace_sample_now(self);
     bool is_same = self->look_entry == (uintptr_t)q && self->look_left == q->n_left;
     self->look_entry = (uintptr_t)q;
     self->look_left = q->n_left;
@@ -81,25 +80,24 @@ void pli_trace_sample_looked(uint32_t n_look)
     }
 }
 
-static bool is_same(const struct pli_trace_sampled *q, const struct pli_trace_args *a, uint32_t now)
+static bool is_same(const struct pli_trace_sampled *q, const struct pli_trace_args *a, uint64_t key)
 {
-    return q->address == (uintptr_t)a->site && q->comm == (uintptr_t)a->comm &&
-           q->datatype == (uintptr_t)a->datatype && q->count == a->count && q->peer == a->peer &&
-           q->generation == now;
+    return atomic_load_explicit(&q->key, memory_order_relaxed) == key &&
+           q->comm == (uintptr_t)a->comm && q->datatype == (uintptr_t)a->datatype &&
+           q->amount == pli_trace_sample_amount((uint64_t)a->count, a->peer);
 }
 
 static void set_entry(struct pli_trace_thread *self, struct pli_trace_sampled *q,
-                      const struct pli_trace_args *a, const struct pli_trace_event *e, uint32_t now)
+                      const struct pli_trace_args *a, const struct pli_trace_event *e, uint64_t key)
 {
     bool is_send = (e->flags & (PLI_TRACE_IS_SEND | PLI_TRACE_IS_BOTH)) != 0;
     pli_trace_add_sampled(self->slot, q);
     *q = (struct pli_trace_sampled){
-        .address = (uintptr_t)a->site,
+        .key = key,
         .comm = (uintptr_t)a->comm,
         .datatype = (uintptr_t)a->datatype,
-        .count = a->count,
-        .peer = a->peer,
-        .generation = now,
+        .amount = pli_trace_sample_amount((uint64_t)a->count, a->peer),
+        .address = (uintptr_t)a->site,
         .serial = ++self->n_sampled,
         .timed = e->begin,
         .bytes_each = e->bytes,
@@ -142,13 +140,14 @@ static void set_limit(struct pli_trace_thread *self, struct pli_trace_sampled *q
 uint32_t pli_trace_sample_timed(struct pli_trace_thread *self, const struct pli_trace_args *a,
                                 const struct pli_trace_event *e)
 {
-    uint32_t now = atomic_load_explicit(&pli_trace_generation, memory_order_relaxed);
-    if (!state.is_on) {
+    if (!state.is_on || (uint64_t)a->count >> 32 != 0) {
         return 0;
     }
-    struct pli_trace_sampled *q = pli_trace_sample_at(self, a->site, a->count, a->peer);
-    if (!is_same(q, a, now)) {
-        set_entry(self, q, a, e, now);
+    uint64_t key = pli_trace_sample_key(a->site, a->kind, a->peer >= 0 || !a->is_wait);
+    struct pli_trace_sampled *q =
+        pli_trace_sample_at(self, key, pli_trace_sample_amount((uint64_t)a->count, a->peer));
+    if (!is_same(q, a, key)) {
+        set_entry(self, q, a, e, key);
     }
     uint64_t ticks = e->end - e->begin;
     q->ticks_each = each(self, ticks, a->is_wait);
@@ -166,27 +165,30 @@ static struct pli_trace_args args_of(const struct pli_trace_thread *self,
         .site = (const void *)(uintptr_t)q->address,
         .comm = (MPI_Comm)(uintptr_t)q->comm,
         .datatype = (MPI_Datatype)(uintptr_t)q->datatype,
-        .count = q->count,
-        .peer = q->peer,
+        .count = (uint32_t)q->amount,
+        .peer = (int)(q->amount >> 32),
         .has_peer = true,
     };
 }
 
-uint64_t pli_trace_sample_long(struct pli_trace_thread *self, const struct pli_trace_sampled *q)
+// It is recorded as a call that was timed, and no longer as one that was counted.
+uint64_t pli_trace_sample_long(struct pli_trace_thread *self)
 {
-    bool is_long = self->looked != 0;
+    pli_trace_sample_now(self)->n_left++;
     self->looked = 0;
+    self->look_entry = 0;
     self->closed &= PLI_TRACE_PAUSED;
-    return is_long ? self->slot->in_call : pli_trace_ticks() - q->ticks_each;
+    return self->slot->in_call;
 }
 
-void pli_trace_sample_end_long(struct pli_trace_thread *self, struct pli_trace_sampled *q,
-                               MPI_Request request, const MPI_Status *status, int err)
+int pli_trace_sample_end_long(int err, struct pli_trace_thread *self, MPI_Request request,
+                              const MPI_Status *status)
 {
-    struct pli_trace_args a = args_of(self, q);
+    struct pli_trace_args a = args_of(self, pli_trace_sample_now(self));
     a.request = request;
     a.status = status;
-    pli_trace_end(self, pli_trace_sample_long(self, q), &a, err);
+    pli_trace_end(self, pli_trace_sample_long(self), &a, err);
+    return err;
 }
 
 void pli_trace_sample_keep(struct pli_trace_thread *self, struct pli_trace_sampled *q,

@@ -10,7 +10,7 @@
 #define PLI_TRACE_MAGIC 0x65636172742d6c70u
 
 enum {
-    PLI_TRACE_VERSION = 4,
+    PLI_TRACE_VERSION = 5,
     PLI_TRACE_N_SLOT = 4096, // threads of one host
     PLI_TRACE_N_SITE = 1024, // call sites of a thread
     PLI_TRACE_N_PEER = 1024,
@@ -60,15 +60,15 @@ struct pli_trace_peer {
 // Short calls that follow each other quickly, from one place with the same arguments: one in
 // limit + 1 is timed, the others are counted, and taken to be like the one that was timed.
 struct pli_trace_sampled {
-    uint64_t address; // 0: a free entry
+    _Atomic uint64_t key; // of place and function; 0: no call has this entry
     uint64_t comm, datatype;
-    int64_t count;
-    int32_t peer;
-    uint32_t generation;
-    uint32_t n_left;     // calls before the next one that is timed
-    uint32_t n_added;    // how many were left when those before were added to their place
-    uint32_t serial;     // which use of the entry this is
-    uint32_t n_short;    // calls in a row that were short, while all are timed
+    uint64_t amount;  // count and peer
+    uint64_t address; // of the place
+    uint32_t n_left;  // calls before the next one that is timed
+    uint32_t n_added; // how many were left when those before were added to their place
+    uint32_t serial;  // which use of the entry this is
+    uint32_t n_short; // calls in a row that were short, while all are timed
+    uint32_t limit, more_pad;
     uint64_t timed;      // when the last one was timed
     uint64_t ticks_each; // what each took, as far as is known
     uint64_t bytes_each;
@@ -76,9 +76,7 @@ struct pli_trace_sampled {
     uint16_t peer_entry; // its number, PLI_TRACE_N_PEER: none
     uint8_t bin;         // PLI_TRACE_N_BIN: no messages are sent
     uint8_t is_wait;     // the time is spent waiting for the peer
-    uint8_t pad[2];
-    uint32_t limit;
-    uint8_t more_pad[32];
+    uint8_t pad[34];
 };
 _Static_assert(sizeof(struct pli_trace_sampled) == 128, "one lies in two cache lines");
 

@@ -33,13 +33,14 @@ def ctl(*args):
 
 def other_user(job):
     """The control socket is for the owner of the job alone, and who is not is told so."""
-    try:
-        r = subprocess.run([MPICTL, "grow", "1", str(job)], user=65534, group=65534, extra_groups=[], text=True,
-                           capture_output=True, check=False, timeout=60 * SLOW)
-    except PermissionError:  # no right to be somebody else, or he cannot see the program
-        print("skipped: another user")
-        return
-    check(r.returncode == 2 and "belongs to another user" in r.stderr, f"another user: {r}")
+    for words, want in ((["grow", "1", str(job)], "belongs to another user"), ([str(job), "top"], "is no mpiexec of yours")):
+        try:
+            r = subprocess.run([MPICTL, *words], user=65534, group=65534, extra_groups=[], text=True,
+                               capture_output=True, check=False, timeout=60 * SLOW)
+        except PermissionError:  # no right to be somebody else, or he cannot see the program
+            print("skipped: another user")
+            return
+        check(r.returncode == 2 and want in r.stderr and r.stdout == "", f"another user: {r}")
 
 
 def grow_and_shrink(env):

@@ -11,8 +11,11 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from checkpoint import skip_reason  # noqa: E402
 from hosts import HostRun, left_behind, open_cluster  # noqa: E402
 from launch import BUILD, IS_SANITIZED, MPIEXEC, SLOW, check, status  # noqa: E402
+from observe import line_of  # noqa: E402
 from terminal import NEXT, Terminal  # noqa: E402
 
 CHECK = os.path.join(BUILD, "tests", "bin", "check_probe")
@@ -46,6 +49,26 @@ def killed(c, folder, fan):
     check(any("mpiexec was killed" in e["name"] for e in events if e["ph"] == "i"), "and why it ends there")
     with open(page, encoding="utf-8") as f:
         check("3 ranks on several hosts" in f.read(), "the page has all ranks")
+
+
+def restored(c, folder):
+    """Ranks that go on from images record on, on the hosts they had, and where they change places."""
+    images, name = os.path.join(folder, "images"), os.path.join(folder, "restored.json")
+    r = HostRun(c, "--hosts", "vc1:1,vc2:2", "--checkpoint-dir", images, "--timeline", name, "--profile", "-n", "3", PROBE, "restored")
+    check(r.rc == 3 and "lost" in r.out, r)
+    for hosts, first in (("vc1:1,vc2:2", "vc1"), ("vc2:1,vc1:2", "vc2")):
+        r = HostRun(c, "--hosts", hosts, "--restart", images)
+        check(r.rc == 0 and r.out.count("after") == 20 and "3 ranks on several hosts" in r.err, r)
+        rows = [line.split() for line in r.err.splitlines() if line.endswith("MPI_Recv " + line_of("// recv after"))]
+        check(len(rows) == 1 and rows[0][3] == "20", f"{rows} {r}")
+        with open(name, encoding="utf-8") as f:
+            events = json.load(f)["traceEvents"]
+        begins = {e["id"]: e["ts"] for e in events if e["ph"] == "s" and e["cat"] == "message"}
+        ends = {e["id"]: e["ts"] for e in events if e["ph"] == "f" and e["cat"] == "message"}
+        check(len(ends) == 21 and begins.keys() == ends.keys(), f"{len(begins)} {len(ends)} arrows")
+        check(min(ends[i] - begins[i] for i in begins) > -5000, "clocks are aligned")
+        names = {e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+        check(f"rank 0 on {first}" in names, names)
 
 
 def process_table(c):
@@ -126,6 +149,8 @@ with open_cluster(2) as c, tempfile.TemporaryDirectory() as folder:
     check(r.rc == 0 and "check:" not in r.err and "Profile of check_probe: 4 ranks" in r.err, r)
     r = HostRun(c, "--hosts", "vc1:2,vc2:2", "--check", "-n", "3", CHECK, "unsafe-early")
     check(sum(line.endswith("[unsafe]") for line in r.err.splitlines()) == 1, r)
+    if not skip_reason():
+        restored(c, folder)
     killed(c, folder, 64)
     killed(c, folder, 1)  # the second daemon is started by the first
     process_table(c)

@@ -76,27 +76,48 @@ static void ring(void)
     MPI_Comm_free(&dup);
 }
 
-// So many messages that not each is timed. Rank 1 is late to five of them.
+// So many messages that not each is timed. Rank 1 is late to five of them, and to the one behind
+// each of these. One place calls two functions.
 static void many(int n)
 {
     int value = rank;
     MPI_Request r[2];
+    int (*volatile sends[])(const void *, int, MPI_Datatype, int, int, MPI_Comm) = { MPI_Send,
+                                                                                     MPI_Ssend };
     for (int i = 0; i < n; i++) {
         if (rank == 0) {
             MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, // many recv
                      MPI_STATUS_IGNORE);
-            MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); // many send
+            sends[i % 2](&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); // many send
             MPI_Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &r[0]);
             MPI_Wait(&r[0], MPI_STATUS_IGNORE); // many wait
         } else if (rank == 1) {
-            if (i % (n / 5) == n / 10) {
-                usleep(40000);
+            if (i % (n / 5) == n / 10 || i % (n / 5) == n / 10 + 1) {
+                usleep(20000);
             }
             MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
             MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r[0]);
             MPI_Isend(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r[1]); // many isend
             MPI_Waitall(2, r, MPI_STATUSES_IGNORE);                    // many waitall
         }
+    }
+}
+
+// Two types after each other have one handle, but not one size.
+static void types(int n)
+{
+    int in[2], out[2] = { 0 };
+    for (int k = 1; k <= 2; k++) {
+        MPI_Datatype type;
+        MPI_Request r;
+        MPI_Type_contiguous(k, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        for (int i = 0; i < n; i++) {
+            MPI_Irecv(in, k, MPI_INT, 0, 0, MPI_COMM_SELF, &r);
+            MPI_Send(out, 1, type, 0, 0, MPI_COMM_SELF);
+            MPI_Wait(&r, MPI_STATUS_IGNORE);
+        }
+        MPI_Type_free(&type);
     }
 }
 
@@ -221,10 +242,11 @@ static void gather(int n, const char *when)
     for (int i = 0; i < n * (size - 1) && rank == 0; i++) {
         if (when[0] == 'b') {
             MPI_Recv(&from, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status); // recv before
+            printf("before %d\n", from); // else a compiler makes one call of both
         } else {
             MPI_Recv(&from, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status); // recv after
+            printf("%s %d\n", when, from);
         }
-        printf("%s %d\n", when, from);
     }
     for (int i = 0; i < n && rank > 0; i++) {
         usleep((unsigned)(rank * 731 + i * 977) % 2000);
@@ -268,6 +290,8 @@ int main(int argc, char **argv)
         ring();
     } else if (strcmp(what, "many") == 0) {
         many(atoi(argv[2]));
+    } else if (strcmp(what, "types") == 0) {
+        types(atoi(argv[2]));
     } else if (strcmp(what, "pingpong") == 0) {
         pingpong(atoi(argv[2]), atoi(argv[3]));
     } else if (strcmp(what, "self") == 0) {

@@ -9,7 +9,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checkpoint import skip_reason  # noqa: E402
-from launch import BUILD, Run, check, status  # noqa: E402
+from launch import BUILD, IS_SANITIZED, Run, check, status  # noqa: E402
 from observe import line_of  # noqa: E402
 
 PROBE = os.path.join(BUILD, "tests", "bin", "observe_probe")
@@ -32,7 +32,7 @@ def calls(text, place):
 
 
 def main():
-    why = skip_reason()
+    why = skip_reason() or (IS_SANITIZED and "skipped: a sanitizer's library must come before those that mpiexec puts first")
     if why:
         print(why)
         sys.exit(77)
