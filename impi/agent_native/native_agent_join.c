@@ -80,6 +80,7 @@ static bool publish(struct pli_native_agent *a)
     g->has_later = (job->features & PLI_IMPI_HAS_LATER) != 0;
     g->has_windows = (job->features & PLI_IMPI_HAS_WINDOWS) != 0;
     g->has_files = g->has_windows && (job->features & PLI_IMPI_HAS_FILES) != 0;
+    g->has_atomic = (job->features & PLI_IMPI_HAS_ATOMIC) != 0;
     g->has_made = (job->features & PLI_IMPI_HAS_MADE) != 0;
     g->xsize = job->coll_xsize;
     g->maxlinear = job->coll_maxlinear;

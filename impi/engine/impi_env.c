@@ -245,7 +245,7 @@ enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log, bool may
     bool is_usual = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(long) == 8 &&
                     sizeof(long double) == 16 && sizeof(wchar_t) == 4;
     info->features = PLI_IMPI_HAS_TOKEN | PLI_IMPI_HAS_LATER | PLI_IMPI_HAS_MADE |
-                     PLI_IMPI_HAS_FILES | PLI_IMPI_HAS_LINKS;
+                     PLI_IMPI_HAS_FILES | PLI_IMPI_HAS_LINKS | PLI_IMPI_HAS_ATOMIC;
     info->features |= sizeof(long) == 8 ? PLI_IMPI_HAS_LONG8 : 0;
     info->features |= !is_usual              ? 0
                       : LDBL_MANT_DIG == 64  ? PLI_IMPI_HAS_WINDOWS_64

@@ -183,6 +183,11 @@ bool pli_shim_setup_is_made(uint64_t cid);
 uint64_t
 pli_shim_setup_local(uint64_t cid); // for the group of an inter-communicator of this number
 void pli_shim_setup_settle(const struct shim_span *s); // wait until no MPI_Comm_idup is under way
+// Wait until all n processes of this client are here, by their native ranks; one of them is this
+// one. Where a program has threads it must be done before the native library makes a communicator
+// of processes that may still be making others, see docs/design/impi.md.
+int pli_shim_setup_meet(const int *rank, int n, int tag);
+int pli_shim_setup_meet_all(const struct shim_span *s); // the same for those of a communicator
 
 // shim_comm.c
 int pli_shim_comm_place(const uint32_t *world, int n); // of this process; -1: it is not in the list

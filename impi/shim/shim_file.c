@@ -348,6 +348,8 @@ static void destroy(struct shim_file *f)
     if (f->handle != MPI_FILE_NULL) {
         (void)PLI_SHIM_OUTSIDE(PMPI_File_close(&f->handle));
     }
+    pli_shim_file_lock_close(f);
+    (void)pthread_mutex_destroy(&f->range);
     free(f->name);
     free(f);
 }
@@ -385,7 +387,9 @@ static int open_file(struct shim_span *s, const char *name, int amode, MPI_Info 
     f->handle = MPI_FILE_NULL;
     f->win = MPI_WIN_NULL;
     f->amode = amode;
-    f->unit = 1;
+    f->unit = f->reach = 1;
+    f->lock_fd = -1;
+    (void)pthread_mutex_init(&f->range, NULL);
     if (make_comm(f, s, (uint64_t)most[2]) != MPI_SUCCESS) {
         pli_shim_die("no communicator can be made for a file");
     }
@@ -528,12 +532,26 @@ PLI_SHIM_API int MPI_File_set_atomicity(MPI_File fh, int flag)
         rc = pli_shim_fail(MPI_ERR_NOT_SAME, "the flag of MPI_File_set_atomicity differs between "
                                              "ranks");
     }
-    if (rc == MPI_SUCCESS && flag != 0) {
+    if (rc == MPI_SUCCESS && flag != 0 && (pli_shim.job->features & PLI_IMPI_HAS_ATOMIC) == 0) {
         rc = pli_shim_fail(MPI_ERR_UNSUPPORTED_OPERATION,
                            "a file that is open in clients of several MPIs cannot be in atomic "
-                           "mode: they do not know each other's locks");
+                           "mode: an older one of them does not lock what it accesses");
+    } else if (rc == MPI_SUCCESS && flag != 0) {
+        rc = pli_shim_file_agree(f, pli_shim_file_lock_open(f, path_of(f->name)));
     }
+    f->is_atomic = rc == MPI_SUCCESS ? flag != 0 : f->is_atomic;
     return pli_shim_file_end(f, rc, false);
+}
+
+PLI_SHIM_API int MPI_File_get_atomicity(MPI_File fh, int *flag)
+{
+    PLI_SHIM_ENTER;
+    struct shim_file *f = pli_shim_file_find(fh);
+    if (f == NULL) {
+        return PMPI_File_get_atomicity(fh, flag);
+    }
+    *flag = f->is_atomic;
+    return MPI_SUCCESS;
 }
 
 PLI_SHIM_API int MPI_File_get_amode(MPI_File fh, int *amode)
@@ -615,6 +633,7 @@ PLI_SHIM_API int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype et
     struct shim_file *f = pli_shim_file_find(fh);
     struct view old;
     MPI_Count unit = 0;
+    MPI_Aint begin = 0, extent = 0;
     if (f == NULL) {
         return PLI_SHIM_OUTSIDE(PMPI_File_set_view(fh, disp, etype, filetype, datarep, info));
     }
@@ -622,6 +641,7 @@ PLI_SHIM_API int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype et
     rc = rc == MPI_SUCCESS ? save_view(f, &old) : rc;
     bool is_saved = rc == MPI_SUCCESS, is_told = false;
     rc = rc == MPI_SUCCESS ? PMPI_Type_size_x(etype, &unit) : rc;
+    rc = rc == MPI_SUCCESS ? PMPI_Type_get_true_extent(etype, &begin, &extent) : rc;
     rc = rc == MPI_SUCCESS && unit <= 0 ? MPI_ERR_TYPE : rc;
     if (rc == MPI_SUCCESS) {
         rc = PLI_SHIM_OUTSIDE(PMPI_File_set_view(fh, disp, etype, filetype, datarep, info));
@@ -637,6 +657,7 @@ PLI_SHIM_API int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype et
     }
     if (agreed == MPI_SUCCESS) {
         f->unit = unit;
+        f->reach = begin + extent;
         agreed = put(f, 0);
     }
     return pli_shim_file_end(f, agreed, is_told);

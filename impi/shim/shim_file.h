@@ -8,6 +8,7 @@
 #define PLI_SHIM_FILE_H
 
 #include "shim/shim.h"
+#include <pthread.h>
 
 struct shim_file {
     MPI_File handle;        // what the program holds
@@ -15,10 +16,14 @@ struct shim_file {
     MPI_Win win;            // the shared pointer in etypes, a word of rank 0
     char *name;
     int amode;
-    MPI_Count unit;    // bytes of an etype
-    bool is_closed;    // but for its handle: something failed
-    const char *begin; // a split collective waits for its end; NULL: none
-    const void *buf;   // of that
+    MPI_Count unit; // bytes of an etype
+    MPI_Aint reach; // and where the last of them ends
+    bool is_atomic;
+    int lock_fd;           // for locks of atomic mode; -1: not opened yet
+    pthread_mutex_t range; // held with such a lock
+    bool is_closed;        // but for its handle: something failed
+    const char *begin;     // a split collective waits for its end; NULL: none
+    const void *buf;       // of that
     int rc;
     bool is_told;
     MPI_Status status;
@@ -33,5 +38,18 @@ int pli_shim_file_agree(const struct shim_file *f, int rc);
 // Move the shared pointer by n etypes; where it was.
 int pli_shim_file_advance(struct shim_file *f, int64_t n, int64_t *before_out);
 int pli_shim_file_check_split(const struct shim_file *f);
+
+// shim_file_lock.c. Context: outside the library's lock, and nobody waits for others under a lock.
+struct shim_range {
+    MPI_Offset from, len; // len 0: nothing is locked
+};
+int pli_shim_file_lock_open(struct shim_file *f, const char *path); // for the locks of atomic mode
+void pli_shim_file_lock_close(struct shim_file *f);
+// In atomic mode, lock what an access has at etype `at` of the view; -1: at the individual pointer.
+int pli_shim_file_lock_take(struct shim_file *f, bool is_write, MPI_Offset at, MPI_Count count,
+                            MPI_Datatype type, struct shim_range *r);
+void pli_shim_file_lock_drop(struct shim_file *f, const struct shim_range *r);
+// The request of an access that is over.
+int pli_shim_file_lock_show(const MPI_Status *status, MPI_Request *out);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading and writing of files that span clients. What is not collective and uses no shared pointer
-// is the native library's and not here. Collective accesses are done by each process alone; the
+// Reading and writing of files that span clients, by the native library, in atomic mode under a
+// lock. Collective accesses are done by each process alone; the
 // blocking and the split ones end with an agreement, so that all have the same error. Nonblocking
 // ones have none: each request tells of its own access.
 #include "shim/shim_coll.h"
@@ -86,6 +86,7 @@ static int end_split(struct shim_file *f, const char *name, const void *buf, MPI
 static const char *const begun[] = { "read_all",  "read_at_all",  "read_ordered",
                                      "write_all", "write_at_all", "write_ordered" };
 enum { READ_ALL, READ_AT_ALL, READ_ORDERED, WRITE_ALL, WRITE_AT_ALL, WRITE_ORDERED };
+enum { READ_IS_WRITE = false, WRITE_IS_WRITE = true };
 
 // The file `f`; a file of the native library has `call`.
 #define FIND(call)                                                                                 \
@@ -95,14 +96,64 @@ enum { READ_ALL, READ_AT_ALL, READ_ORDERED, WRITE_ALL, WRITE_AT_ALL, WRITE_ORDER
         return PLI_SHIM_OUTSIDE(call);                                                             \
     }
 
+// An access of the native library at `at` of the view, or the individual pointer (-1).
+#define DONE(is_write, at, call)                                                                   \
+    PLI_SHIM_OUTSIDE(({                                                                            \
+        struct shim_range range_;                                                                  \
+        int done_ = pli_shim_file_lock_take(f, is_write, at, count, type, &range_);                \
+        if (done_ == MPI_SUCCESS) {                                                                \
+            done_ = (call);                                                                        \
+            pli_shim_file_lock_drop(f, &range_);                                                   \
+        }                                                                                          \
+        done_;                                                                                     \
+    }))
+// One that has a request: `call`. In atomic mode it is over before the lock is given back, so it is
+// `now` that is done, with the status `over`.
+#define BEGUN(is_write, at, call, now)                                                             \
+    ({                                                                                             \
+        MPI_Status over;                                                                           \
+        int begun_ = f->is_atomic ? DONE(is_write, at, now) : PLI_SHIM_OUTSIDE(call);              \
+        begun_ == MPI_SUCCESS && f->is_atomic ? pli_shim_file_lock_show(&over, request) : begun_;  \
+    })
+
 #define ACCESS(way, WAY, buffer, suffix, count_t)                                                  \
+    PLI_SHIM_API int MPI_File_##way##suffix(MPI_File fh, buffer *buf, count_t count,               \
+                                            MPI_Datatype type, MPI_Status *status)                 \
+    {                                                                                              \
+        FIND(PMPI_File_##way##suffix(fh, buf, count, type, status))                                \
+        return DONE(WAY##_IS_WRITE, -1, PMPI_File_##way##suffix(fh, buf, count, type, status));    \
+    }                                                                                              \
+    PLI_SHIM_API int MPI_File_##way##_at##suffix(MPI_File fh, MPI_Offset offset, buffer *buf,      \
+                                                 count_t count, MPI_Datatype type,                 \
+                                                 MPI_Status *status)                               \
+    {                                                                                              \
+        FIND(PMPI_File_##way##_at##suffix(fh, offset, buf, count, type, status))                   \
+        return DONE(WAY##_IS_WRITE, offset,                                                        \
+                    PMPI_File_##way##_at##suffix(fh, offset, buf, count, type, status));           \
+    }                                                                                              \
+    PLI_SHIM_API int MPI_File_i##way##suffix(MPI_File fh, buffer *buf, count_t count,              \
+                                             MPI_Datatype type, MPI_Request *request)              \
+    {                                                                                              \
+        FIND(PMPI_File_i##way##suffix(fh, buf, count, type, request))                              \
+        return BEGUN(WAY##_IS_WRITE, -1, PMPI_File_i##way##suffix(fh, buf, count, type, request),  \
+                     PMPI_File_##way##suffix(fh, buf, count, type, &over));                        \
+    }                                                                                              \
+    PLI_SHIM_API int MPI_File_i##way##_at##suffix(MPI_File fh, MPI_Offset offset, buffer *buf,     \
+                                                  count_t count, MPI_Datatype type,                \
+                                                  MPI_Request *request)                            \
+    {                                                                                              \
+        FIND(PMPI_File_i##way##_at##suffix(fh, offset, buf, count, type, request))                 \
+        return BEGUN(WAY##_IS_WRITE, offset,                                                       \
+                     PMPI_File_i##way##_at##suffix(fh, offset, buf, count, type, request),         \
+                     PMPI_File_##way##_at##suffix(fh, offset, buf, count, type, &over));           \
+    }                                                                                              \
     PLI_SHIM_API int MPI_File_##way##_all##suffix(MPI_File fh, buffer *buf, count_t count,         \
                                                   MPI_Datatype type, MPI_Status *status)           \
     {                                                                                              \
         FIND(PMPI_File_##way##_all##suffix(fh, buf, count, type, status))                          \
         int rc = pli_shim_file_check_split(f), ready = rc;                                         \
         if (rc == MPI_SUCCESS) {                                                                   \
-            rc = PLI_SHIM_OUTSIDE(PMPI_File_##way##suffix(fh, buf, count, type, status));          \
+            rc = DONE(WAY##_IS_WRITE, -1, PMPI_File_##way##suffix(fh, buf, count, type, status));  \
         }                                                                                          \
         return settle(f, rc, ready == MPI_SUCCESS);                                                \
     }                                                                                              \
@@ -113,8 +164,8 @@ enum { READ_ALL, READ_AT_ALL, READ_ORDERED, WRITE_ALL, WRITE_AT_ALL, WRITE_ORDER
         FIND(PMPI_File_##way##_at_all##suffix(fh, offset, buf, count, type, status))               \
         int rc = check_offset(f, offset), ready = rc;                                              \
         if (rc == MPI_SUCCESS) {                                                                   \
-            rc = PLI_SHIM_OUTSIDE(                                                                 \
-                PMPI_File_##way##_at##suffix(fh, offset, buf, count, type, status));               \
+            rc = DONE(WAY##_IS_WRITE, offset,                                                      \
+                      PMPI_File_##way##_at##suffix(fh, offset, buf, count, type, status));         \
         }                                                                                          \
         return settle(f, rc, ready == MPI_SUCCESS);                                                \
     }                                                                                              \
@@ -124,9 +175,10 @@ enum { READ_ALL, READ_AT_ALL, READ_ORDERED, WRITE_ALL, WRITE_AT_ALL, WRITE_ORDER
         FIND(PMPI_File_##way##_shared##suffix(fh, buf, count, type, status))                       \
         MPI_Offset at;                                                                             \
         int rc = place_shared(f, count, type, &at);                                                \
-        return rc != MPI_SUCCESS ? pli_shim_file_end(f, rc, false)                                 \
-                                 : PLI_SHIM_OUTSIDE(PMPI_File_##way##_at##suffix(                  \
-                                       fh, at, buf, count, type, status));                         \
+        return rc != MPI_SUCCESS                                                                   \
+                   ? pli_shim_file_end(f, rc, false)                                               \
+                   : DONE(WAY##_IS_WRITE, at,                                                      \
+                          PMPI_File_##way##_at##suffix(fh, at, buf, count, type, status));         \
     }                                                                                              \
     PLI_SHIM_API int MPI_File_##way##_ordered##suffix(MPI_File fh, buffer *buf, count_t count,     \
                                                       MPI_Datatype type, MPI_Status *status)       \
@@ -135,7 +187,8 @@ enum { READ_ALL, READ_AT_ALL, READ_ORDERED, WRITE_ALL, WRITE_AT_ALL, WRITE_ORDER
         MPI_Offset at;                                                                             \
         int rc = place_ordered(f, count, type, &at), ready = rc;                                   \
         if (rc == MPI_SUCCESS) {                                                                   \
-            rc = PLI_SHIM_OUTSIDE(PMPI_File_##way##_at##suffix(fh, at, buf, count, type, status)); \
+            rc = DONE(WAY##_IS_WRITE, at,                                                          \
+                      PMPI_File_##way##_at##suffix(fh, at, buf, count, type, status));             \
         }                                                                                          \
         return settle(f, rc, ready == MPI_SUCCESS);                                                \
     }                                                                                              \
@@ -143,15 +196,17 @@ enum { READ_ALL, READ_AT_ALL, READ_ORDERED, WRITE_ALL, WRITE_AT_ALL, WRITE_ORDER
                                                    MPI_Datatype type, MPI_Request *request)        \
     {                                                                                              \
         FIND(PMPI_File_i##way##_all##suffix(fh, buf, count, type, request))                        \
-        return PLI_SHIM_OUTSIDE(PMPI_File_i##way##suffix(fh, buf, count, type, request));          \
+        return BEGUN(WAY##_IS_WRITE, -1, PMPI_File_i##way##suffix(fh, buf, count, type, request),  \
+                     PMPI_File_##way##suffix(fh, buf, count, type, &over));                        \
     }                                                                                              \
     PLI_SHIM_API int MPI_File_i##way##_at_all##suffix(MPI_File fh, MPI_Offset offset, buffer *buf, \
                                                       count_t count, MPI_Datatype type,            \
                                                       MPI_Request *request)                        \
     {                                                                                              \
         FIND(PMPI_File_i##way##_at_all##suffix(fh, offset, buf, count, type, request))             \
-        return PLI_SHIM_OUTSIDE(                                                                   \
-            PMPI_File_i##way##_at##suffix(fh, offset, buf, count, type, request));                 \
+        return BEGUN(WAY##_IS_WRITE, offset,                                                       \
+                     PMPI_File_i##way##_at##suffix(fh, offset, buf, count, type, request),         \
+                     PMPI_File_##way##_at##suffix(fh, offset, buf, count, type, &over));           \
     }                                                                                              \
     PLI_SHIM_API int MPI_File_i##way##_shared##suffix(MPI_File fh, buffer *buf, count_t count,     \
                                                       MPI_Datatype type, MPI_Request *request)     \
@@ -159,20 +214,23 @@ enum { READ_ALL, READ_AT_ALL, READ_ORDERED, WRITE_ALL, WRITE_AT_ALL, WRITE_ORDER
         FIND(PMPI_File_i##way##_shared##suffix(fh, buf, count, type, request))                     \
         MPI_Offset at;                                                                             \
         int rc = place_shared(f, count, type, &at);                                                \
-        return rc != MPI_SUCCESS ? pli_shim_file_end(f, rc, false)                                 \
-                                 : PLI_SHIM_OUTSIDE(PMPI_File_i##way##_at##suffix(                 \
-                                       fh, at, buf, count, type, request));                        \
+        return rc != MPI_SUCCESS                                                                   \
+                   ? pli_shim_file_end(f, rc, false)                                               \
+                   : BEGUN(WAY##_IS_WRITE, at,                                                     \
+                           PMPI_File_i##way##_at##suffix(fh, at, buf, count, type, request),       \
+                           PMPI_File_##way##_at##suffix(fh, at, buf, count, type, &over));         \
     }                                                                                              \
     PLI_SHIM_API int MPI_File_##way##_all_begin##suffix(MPI_File fh, buffer *buf, count_t count,   \
                                                         MPI_Datatype type)                         \
     {                                                                                              \
         FIND(PMPI_File_##way##_all_begin##suffix(fh, buf, count, type))                            \
         int rc = pli_shim_file_check_split(f);                                                     \
-        return rc != MPI_SUCCESS ? pli_shim_file_end(f, rc, false)                                 \
-                                 : begin(f, begun[WAY##_ALL], buf,                                 \
-                                         PLI_SHIM_OUTSIDE(PMPI_File_##way##suffix(                 \
-                                             fh, buf, count, type, &f->status)),                   \
-                                         true);                                                    \
+        return rc != MPI_SUCCESS                                                                   \
+                   ? pli_shim_file_end(f, rc, false)                                               \
+                   : begin(f, begun[WAY##_ALL], buf,                                               \
+                           DONE(WAY##_IS_WRITE, -1,                                                \
+                                PMPI_File_##way##suffix(fh, buf, count, type, &f->status)),        \
+                           true);                                                                  \
     }                                                                                              \
     PLI_SHIM_API int MPI_File_##way##_at_all_begin##suffix(                                        \
         MPI_File fh, MPI_Offset offset, buffer *buf, count_t count, MPI_Datatype type)             \
@@ -185,8 +243,8 @@ enum { READ_ALL, READ_AT_ALL, READ_ORDERED, WRITE_ALL, WRITE_AT_ALL, WRITE_ORDER
         rc = check_offset(f, offset);                                                              \
         bool is_right = rc == MPI_SUCCESS;                                                         \
         if (is_right) {                                                                            \
-            rc = PLI_SHIM_OUTSIDE(                                                                 \
-                PMPI_File_##way##_at##suffix(fh, offset, buf, count, type, &f->status));           \
+            rc = DONE(WAY##_IS_WRITE, offset,                                                      \
+                      PMPI_File_##way##_at##suffix(fh, offset, buf, count, type, &f->status));     \
         }                                                                                          \
         return begin(f, begun[WAY##_AT_ALL], buf, rc, is_right);                                   \
     }                                                                                              \
@@ -202,8 +260,8 @@ enum { READ_ALL, READ_AT_ALL, READ_ORDERED, WRITE_ALL, WRITE_AT_ALL, WRITE_ORDER
         rc = place_ordered(f, count, type, &at);                                                   \
         bool is_placed = rc == MPI_SUCCESS;                                                        \
         if (is_placed) {                                                                           \
-            rc = PLI_SHIM_OUTSIDE(                                                                 \
-                PMPI_File_##way##_at##suffix(fh, at, buf, count, type, &f->status));               \
+            rc = DONE(WAY##_IS_WRITE, at,                                                          \
+                      PMPI_File_##way##_at##suffix(fh, at, buf, count, type, &f->status));         \
         }                                                                                          \
         return begin(f, begun[WAY##_ORDERED], buf, rc, is_placed);                                 \
     }

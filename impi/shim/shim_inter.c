@@ -91,7 +91,8 @@ static int native_of(const uint32_t *a, int n_a, const uint32_t *b, int n_b, int
         }
     }
     qsort(rank, (size_t)n, sizeof *rank, by_value);
-    int rc = PMPI_Comm_group(MPI_COMM_WORLD, &whole);
+    int rc = pli_shim_setup_meet(rank, n, tag);
+    rc = rc == MPI_SUCCESS ? PMPI_Comm_group(MPI_COMM_WORLD, &whole) : rc;
     if (rc == MPI_SUCCESS) {
         rc = PMPI_Group_incl(whole, n, rank, &some);
         (void)PMPI_Group_free(&whole);

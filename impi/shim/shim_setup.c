@@ -67,6 +67,31 @@ static int move(struct shim_span *s, int tag, int rank, bool is_out, unsigned ch
     return rc == MPI_SUCCESS ? pli_shim_req_wait_native(&req, MPI_STATUS_IGNORE) : rc;
 }
 
+// Each tells the one 1, 2, 4... places behind it.
+int pli_shim_setup_meet(const int *rank, int n, int tag)
+{
+    int me = 0, rc = MPI_SUCCESS;
+    MPI_Request req[2];
+    while (me < n && rank[me] != pli_shim.me) {
+        me++;
+    }
+    for (int far = 1; pli_shim.has_threads && far < n && rc == MPI_SUCCESS; far *= 2) {
+        int to = rank[(me + far) % n], from = rank[(me + n - far) % n];
+        rc = PMPI_Irecv(NULL, 0, MPI_BYTE, from, tag, pli_shim.setup, &req[0]);
+        rc = rc == MPI_SUCCESS ? PMPI_Isend(NULL, 0, MPI_BYTE, to, tag, pli_shim.setup, &req[1])
+                               : rc;
+        for (int i = 0; i < 2 && rc == MPI_SUCCESS; i++) {
+            rc = pli_shim_req_wait_native(&req[i], MPI_STATUS_IGNORE);
+        }
+    }
+    return rc;
+}
+
+int pli_shim_setup_meet_all(const struct shim_span *s)
+{
+    return pli_shim.has_threads ? pli_shim_local_barrier(s->local) : MPI_SUCCESS;
+}
+
 // The first of `n` ranks of the parent tells the others, along a binomial tree, by `step`.
 typedef int (*step_fn)(struct shim_span *s, int tag, int rank, bool is_out, unsigned char *data);
 
@@ -92,16 +117,19 @@ static int tell(struct shim_span *s, int tag, const int *rank, int me, int n, st
 static int native_of(struct shim_span *s, const int *rank, int n, int tag, MPI_Comm *out)
 {
     MPI_Group whole, some;
-    int k = 0, *native = malloc(((size_t)n + 1) * sizeof *native);
+    int k = 0, *native = malloc(2 * ((size_t)n + 1) * sizeof *native);
     if (native == NULL) {
         return MPI_ERR_NO_MEM;
     }
+    int *first = native + n; // as ranks of the client
     for (int i = 0; i < n; i++) {
         if (s->native[rank[i]] >= 0) {
+            first[k] = (int)(s->world[rank[i]] - pli_shim.first);
             native[k++] = s->native[rank[i]];
         }
     }
-    int rc = PMPI_Comm_group(s->handle, &whole);
+    int rc = pli_shim_setup_meet(first, k, native_tag(s, tag));
+    rc = rc == MPI_SUCCESS ? PMPI_Comm_group(s->handle, &whole) : rc;
     if (rc == MPI_SUCCESS) {
         rc = PMPI_Group_incl(whole, k, native, &some);
         (void)PMPI_Group_free(&whole);
@@ -229,6 +257,7 @@ static int copy_intra(struct shim_span *s, const struct copying *c)
     MPI_Comm handle, own;
     pli_impi_byte_put64(data, s->rank == 0 ? pli_shim_setup_number() : 0);
     int rc = tell(s, 0, NULL, s->rank, s->size, step_one, data);
+    rc = rc == MPI_SUCCESS ? pli_shim_setup_meet_all(s) : rc;
     rc = rc == MPI_SUCCESS ? copy_native(s->handle, c->fn, c->info, &handle, &own) : rc;
     if (rc == MPI_SUCCESS) {
         rc = pli_shim_span_create(handle, own, s->world, s->size, pli_impi_byte_get64(data), &made);
@@ -258,6 +287,7 @@ static int copy_inter(struct shim_span *s, const struct copying *c)
         rc = g != NULL ? tell(g, 0, NULL, s->rank, g->size, step_tagged, data)
                        : pli_shim_local_bcast(local, 0, data, NUMBERS, MPI_BYTE);
     }
+    rc = rc == MPI_SUCCESS ? pli_shim_setup_meet_all(s) : rc;
     rc = rc == MPI_SUCCESS ? copy_native(s->handle, c->fn, c->info, &handle, &own) : rc;
     rc = rc == MPI_SUCCESS ? copy_native(local, idup_plain, MPI_INFO_NULL, &group, &group_own) : rc;
     if (rc == MPI_SUCCESS) {

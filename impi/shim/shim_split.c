@@ -88,7 +88,11 @@ static int find_piece(struct shim_span *s, int type, MPI_Info info, int *colour_
     MPI_Comm piece;
     MPI_Request req;
     *colour_out = s->rank;
-    int rc = PLI_SHIM_OUTSIDE(PMPI_Comm_split_type(s->local, type, s->rank, info, &piece));
+    int rc = pli_shim_setup_meet_all(s);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = PLI_SHIM_OUTSIDE(PMPI_Comm_split_type(s->local, type, s->rank, info, &piece));
     if (rc != MPI_SUCCESS || piece == MPI_COMM_NULL) {
         *colour_out = -1;
         return rc;

@@ -46,6 +46,7 @@ enum pli_impi_feature { // of X_PLIANT
     PLI_IMPI_HAS_FILES = 256,  // files, where there are windows
     PLI_IMPI_HAS_CLOCK = 512,  // its first host answers questions for its clock
     PLI_IMPI_HAS_LINKS = 1024, // several connections between two hosts; the caller says which it is
+    PLI_IMPI_HAS_ATOMIC = 2048, // files in atomic mode, by locks of one range for all MPIs
 };
 
 #define PLI_IMPI_HAS_WINDOWS (PLI_IMPI_HAS_WINDOWS_64 | PLI_IMPI_HAS_WINDOWS_113) // one of them

@@ -40,6 +40,7 @@ struct pli_gateway {
     uint8_t has_later;   // all clients have what goes between jobs of Pliant MPI only
     uint8_t has_windows; // and windows
     uint8_t has_files;   // and files
+    uint8_t has_atomic;  // and atomic mode of files between different MPIs
     uint64_t heap, heap_size; // offset of the memory for messages; sparse
     struct pli_gateway_client clients[PLI_GATEWAY_N_CLIENT];
     uint32_t host_first[PLI_GATEWAY_N_HOST]; // first rank of every host

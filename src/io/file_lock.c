@@ -4,11 +4,20 @@
 
 #include "io/file.h"
 #include "io/file_sys.h"
+#include "io/file_wire.h"
+
+// Where the lock of an offset is, for what members of other MPIs must see too.
+static MPI_Offset place(const struct pli_file *f, MPI_Offset at)
+{
+    MPI_Offset shift = f->is_mixed && f->is_atomic ? PLI_FILE_WIRE_LOCKS : 0;
+    return at > INT64_MAX - shift ? INT64_MAX : at + shift;
+}
 
 enum pli_err pli_file_lock_take(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi)
 {
     pthread_mutex_lock(&f->range);
-    enum pli_err err = pli_file_sys_lock(f->fd, f->name, is_write, lo, hi - lo);
+    MPI_Offset from = place(f, lo);
+    enum pli_err err = pli_file_sys_lock(f->fd, f->name, is_write, from, place(f, hi) - from);
     if (err != PLI_OK) {
         pthread_mutex_unlock(&f->range);
     }
@@ -17,7 +26,8 @@ enum pli_err pli_file_lock_take(struct pli_file *f, bool is_write, MPI_Offset lo
 
 void pli_file_lock_drop(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
 {
-    pli_file_sys_unlock(f->fd, lo, hi - lo);
+    MPI_Offset from = place(f, lo);
+    pli_file_sys_unlock(f->fd, from, place(f, hi) - from);
     pthread_mutex_unlock(&f->range);
 }
 

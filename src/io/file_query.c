@@ -13,6 +13,7 @@
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/group.h"
+#include "obj/impi_span.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,11 +125,14 @@ enum pli_err pli_file_set_atomicity(struct pli_file *f, int flag)
         return pli_fail(PLI_ERR_NOT_SAME, "argument flag is %d here, but differs between ranks",
                         flag);
     }
-    if (err == PLI_OK && flag != 0 && f->is_mixed) {
+    if (err == PLI_OK && flag != 0 && f->is_mixed && !pli_impi_span_has_atomic()) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "file %s cannot be in atomic mode: it is open in clients of several MPIs, "
-                        "which do not know each other's locks",
+                        "and an older one of them does not lock what it accesses",
                         f->name);
+    }
+    if (err == PLI_OK && flag != 0 && f->is_mixed) {
+        err = pli_file_agree(f, PLI_OK); // others may fail to open it once more, for locks
     }
     if (err == PLI_OK) {
         f->is_atomic = flag != 0;

@@ -30,6 +30,11 @@ enum pli_file_wire_mode {
 
 enum pli_file_wire_whence { PLI_FILE_WIRE_SET, PLI_FILE_WIRE_CUR, PLI_FILE_WIRE_END };
 
+// In atomic mode each member locks what it accesses, this far behind the place of the data: in that
+// place an MPI may lock by itself what it accesses, and would wait for this lock of its own
+// process.
+#define PLI_FILE_WIRE_LOCKS ((int64_t)1 << 62)
+
 enum { PLI_FILE_WIRE_SENTENCE = 512 }; // bytes of the reason of an error
 
 // What a process sees of the file; rank 0, which opened it first, tells the others.

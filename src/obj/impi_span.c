@@ -182,6 +182,11 @@ bool pli_impi_span_has_files(void)
     return pli_boot.gateway->has_files != 0;
 }
 
+bool pli_impi_span_has_atomic(void)
+{
+    return pli_boot.gateway->has_atomic != 0;
+}
+
 enum pli_err pli_impi_span_check_files(const struct pli_comm *c)
 {
     if (pli_impi_span_has_files()) {

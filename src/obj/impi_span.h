@@ -30,6 +30,7 @@ bool pli_impi_span_has_later(void);
 enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *c);
 enum pli_err pli_impi_span_check_windows(const struct pli_comm *c);
 bool pli_impi_span_has_files(void);
+bool pli_impi_span_has_atomic(void); // atomic mode of files that different MPIs have open
 enum pli_err pli_impi_span_check_files(const struct pli_comm *c);
 // Whether the number of every communicator is made by one process: threads may make several then.
 bool pli_impi_span_has_made(void);

@@ -53,6 +53,35 @@ static void make_some(struct work *w, int me, int n)
     MPI_Comm_free(&copy);
 }
 
+// Inter-communicators, and one of the members that call alone, while other threads make theirs.
+static void make_across(struct work *w, int me, int n)
+{
+    MPI_Comm half, inter, both, few;
+    MPI_Group all, some;
+    int side = me % 2, sum, one = 1, size, range[1][3] = { { 0, n - 2, 1 } };
+    MPI_Comm_split(w->comm, side, me, &half);
+    MPI_Intercomm_create(half, 0, w->comm, 1 - side, 3, &inter);
+    MPI_Comm_remote_size(inter, &size);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
+    CHECK(sum == size);
+    MPI_Intercomm_merge(inter, side, &both);
+    MPI_Allreduce(&w->index, &sum, 1, MPI_INT, MPI_SUM, both);
+    CHECK(sum == n * w->index);
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+    MPI_Comm_group(w->comm, &all);
+    MPI_Group_range_incl(all, 1, range, &some);
+    if (me < n - 1) {
+        MPI_Comm_create_group(w->comm, some, 5, &few);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, few);
+        CHECK(sum == n - 1);
+        MPI_Comm_free(&few);
+    }
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+}
+
 static void *live(void *arg)
 {
     struct work *w = arg;
@@ -70,6 +99,7 @@ static void *live(void *arg)
         CHECK(sum == size);
         if (round % 4 == 0) {
             make_some(w, me, n);
+            make_across(w, me, n);
             MPI_Barrier(w->comm);
         }
     }

@@ -20,6 +20,8 @@ LATE = os.path.join(BUILD, "tests", "bin", "mpi.elastic_late")
 LIMIT = 120 * SLOW
 sanitizer_behind()  # libimpi comes before it in programs of other MPIs
 LONG = 100000  # barriers: until it is ended
+FOLDER = tempfile.TemporaryDirectory()
+DATA = os.path.join(FOLDER.name, "data")
 MARK = mark()
 os.environ.update(MARK)
 for name in ("IMPI_SERVER", "IMPI_CLIENT", "IMPI_AUTH_KEY", "IMPI_AUTH_NONE", "IMPI_TLS", "IMPI_TOKEN"):
@@ -223,10 +225,10 @@ def victims(w):
 
 
 def die():
-    """Any part that is killed ends all jobs, and the others say which part it was."""
+    """Any part that is killed ends all jobs, which write a file together, and the others say which part it was."""
     for part in ("rank", "agent", "launcher", "server", "host"):
-        w = World(2, "-n", 1, PROGRAM, LONG)
-        w.join(w.token, "-n", 1, PROGRAM, LONG)
+        w = World(2, "-n", 1, PROGRAM, LONG, DATA)
+        w.join(w.token, "-n", 1, PROGRAM, LONG, DATA)
         if w.run(2):
             pid, sentence, who = victims(w)[part]
             begin = time.monotonic()
@@ -246,8 +248,8 @@ def die_foreign():
     with tempfile.TemporaryDirectory() as folder:
         for mpi, path in foreign(folder).items():
             for part in ("rank", "agent", "launcher"):
-                w = World(2, "-n", 1, PROGRAM, LONG)
-                j = w.join(w.token, "-n", 2, path, LONG, tool=IMPIRUN)
+                w = World(2, "-n", 1, PROGRAM, LONG, DATA)
+                j = w.join(w.token, "-n", 2, path, LONG, DATA, tool=IMPIRUN)
                 if w.run(3):
                     rank, pid = max(j.ranks())
                     if part == "rank":
