@@ -295,6 +295,25 @@ void pli_record_initialized(const char *name, void *site)
     bind_thread(name, site, 0);
 }
 
+const struct pli_record_calls *pli_record_pass(bool is_std)
+{
+    pthread_once(&state.once, prepare);
+    return is_std ? &pli_record_mpi : &pli_record_next;
+}
+
+static _Thread_local bool is_attached;
+static _Thread_local uint32_t attached_ep;
+
+void pli_record_attached(bool is_std, MPI_Comm comm)
+{
+    struct pli_observe_comm it;
+    bool is_seen = state.is_begun && (is_std || !state.is_foreign);
+    if (is_seen && state.get_comm(comm, &it)) {
+        is_attached = true;
+        attached_ep = it.my_ep;
+    }
+}
+
 bool pli_record_enter(struct pli_record_call *call, const char *name, void *site, void *frame,
                       bool is_std, MPI_Comm comm)
 {
@@ -317,6 +336,9 @@ bool pli_record_enter(struct pli_record_call *call, const char *name, void *site
         state.get_comm(comm, &it)) {
         bind_thread(name, site, it.my_ep);
         mine->last_comm = comm;
+    }
+    if (mine == NULL && is_attached) { // it completes what it has sent, or written to a file
+        bind_thread(name, site, attached_ep);
     }
     if (mine == NULL) {
         refuse_thread(name, site);

@@ -62,7 +62,9 @@
     X(Fork)                                                                                        \
     X(Comm_dup)                                                                                    \
     X(Test_cancelled)                                                                              \
-    X(Init_endpoints)
+    X(Init_endpoints)                                                                              \
+    X(Comm_attach)                                                                                 \
+    X(Comm_endpoint_attach)
 
 #define PLI_RECORD_MEMBER(name) __typeof__(&PMPI_##name) name;
 struct pli_record_calls {
@@ -124,6 +126,10 @@ struct pli_record_call {
     const void *site;
 };
 
+// What a call leads to, which nothing is recorded of.
+const struct pli_record_calls *pli_record_pass(bool is_std);
+// The calling thread uses this endpoint, unless a call that is recorded names another.
+void pli_record_attached(bool is_std, MPI_Comm comm);
 // False: the call is passed on as it is. comm NULL: the call has none.
 bool pli_record_enter(struct pli_record_call *call, const char *name, void *site, void *frame,
                       bool is_std, MPI_Comm comm);

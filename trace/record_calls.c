@@ -239,6 +239,20 @@ static int cancel(const struct pli_record_call *call, MPI_Request *q)
     return pli_record_mpi.Cancel(r != NULL && r->has_other && r->is_active ? &r->under_way : q);
 }
 
+#define ATTACH(prefix, name, params, args)                                                         \
+    DEFINE(prefix, name, params)                                                                   \
+    {                                                                                              \
+        int err = pli_record_pass(is_std)->name args;                                              \
+        if (err == MPI_SUCCESS) {                                                                  \
+            pli_record_attached(is_std, comm);                                                     \
+        }                                                                                          \
+        return err;                                                                                \
+    }
+
+#define ATTACHES(prefix)                                                                           \
+    ATTACH(prefix, Comm_attach, (MPI_Comm comm), (comm))                                           \
+    ATTACH(prefix, Comm_endpoint_attach, (MPI_Comm comm, int index), (comm, index))
+
 #define LIVES(prefix)                                                                              \
     DONE(prefix, Start, (MPI_Request * q), (q), q != NULL, start(&call, q))                        \
     DONE(prefix, Startall, (int n, MPI_Request q[]), (n, q), n >= 0 && q != NULL,                  \
@@ -324,11 +338,15 @@ static int forked(bool is_seen, int n_or_error)
     SIZED(prefix, _c, MPI_Count)                                                                   \
     PROBES(prefix)                                                                                 \
     COMPLETIONS(prefix)                                                                            \
+    ATTACHES(prefix)                                                                               \
     LIVES(prefix)
 
 #define is_std false
 ALL()
 int MPIX_Fork(int m) __attribute__((alias("MPI_Fork")));
+int MPIX_Comm_attach(MPI_Comm comm) __attribute__((alias("MPI_Comm_attach")));
+int MPIX_Comm_endpoint_attach(MPI_Comm comm, int index)
+    __attribute__((alias("MPI_Comm_endpoint_attach")));
 #undef is_std
 #define is_std true
 ALL(pli_std_)

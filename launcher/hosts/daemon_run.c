@@ -256,7 +256,7 @@ static void hear_mine(const struct pli_dframe *f)
         break;
     case PLI_DLINK_SETS:
         if (daemon->is_running) {
-            pli_host_table_add_made(job, &u, f->flag != 0);
+            pli_host_table_add_made(job, &u, f->flag != 0, f->a);
         }
         break;
     case PLI_DLINK_ENDED:

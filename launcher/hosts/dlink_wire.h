@@ -54,8 +54,8 @@ enum pli_dlink_kind {
     PLI_DLINK_ROUND,         // round `a`: do all ranks of the host wait, now that they have looked?
     PLI_DLINK_GET_STATUS,    // answer with PLI_DLINK_STATUS; `flag`: enum pli_look, of process `a`
     PLI_DLINK_QUIT,          // leave; flag 1: look for processes that a bad end has left
-    PLI_DLINK_SETS,          // process sets that ranks of other hosts have made, or have all
-                             // freed; flag 1: all that there are
+    PLI_DLINK_SETS,          // process sets that ranks of host `a` have made, or have been freed
+                             // on all hosts; flag 1: all that there are
     PLI_DLINK_ENDED,         // these tasks are over, on any host: first rank and number of each
     PLI_DLINK_TO_AGENT,      // a message for the agent, `flag`
     PLI_DLINK_ANSWER,        // to request `a`

@@ -329,11 +329,11 @@ static void hear_stuck(struct pli_head_host *side, const struct pli_dframe *f, s
 }
 
 // Process sets are kept here for hosts that join.
-static void hear_made(struct pli_job *job, struct pli_unpack *from)
+static void hear_made(struct pli_job *job, uint32_t host, struct pli_unpack *from)
 {
     struct pli_pack p = { 0 };
     if (pli_host_table_count_made(job, from, &p)) {
-        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SETS, 0, 0, p.data, p.len);
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SETS, 0, host, p.data, p.len);
     }
     pli_pack_fini(&p);
 }
@@ -423,7 +423,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         pli_resize_notify_check(job);
         break;
     case PLI_DLINK_MADE:
-        hear_made(job, &u);
+        hear_made(job, host, &u);
         break;
     case PLI_DLINK_AGENT:
         hear_agent(host, f);

@@ -443,16 +443,21 @@ bool pli_host_table_pack_news(struct pli_job *job, struct pli_pack *to)
     return is_any;
 }
 
-void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from, bool is_all)
+void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from, bool is_all,
+                             uint32_t host)
 {
     struct told_set s;
+    // What only ranks of this host have made ends when they free it, so that they can use the name
+    // again at once.
+    bool is_own = !is_all && host == job->here;
     if (is_all) {
         pli_pset_forget_all(&job->node);
     }
     while (unpack_set(job, from, &s)) {
         if (!s.is_made) {
             pli_pset_forget(&job->node, s.name, s.list, s.n);
-        } else if (pli_pset_hear(&job->node, s.name, s.list, s.n, s.version, s.maker) != PLI_OK) {
+        } else if (!is_own &&
+                   pli_pset_hear(&job->node, s.name, s.list, s.n, s.version, s.maker) != PLI_OK) {
             pli_fail_take(NULL); // a rank here made another of this name: both were told at once
         }
         told_set_fini(&s);

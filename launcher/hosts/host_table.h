@@ -54,8 +54,9 @@ bool pli_host_table_pack_news(struct pli_job *job, struct pli_pack *to);
 bool pli_host_table_count_made(struct pli_job *job, struct pli_unpack *from, struct pli_pack *to);
 // All sets that ranks have made.
 void pli_host_table_pack_made(struct pli_job *job, struct pli_pack *to);
-// Take what a host is to hear. is_all: others than these there are none. What contradicts a set of
-// this host is left out.
-void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from, bool is_all);
+// Take what a host is to hear. is_all: others than these there are none, and it does not matter who
+// made them; else host has. What contradicts a set of this host is left out.
+void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from, bool is_all,
+                             uint32_t host);
 
 #endif

@@ -100,29 +100,33 @@ _Atomic bool pli_placement_is_shared;
 
 // It and others came to one processor a short while ago.
 static _Thread_local uint64_t stay_until;
+static _Thread_local int sleeps_on; // the processor on which it is kept meanwhile
+
+// False: more processors than a set has room for, or bound to one.
+static bool read_mask(cpu_set_t *mask)
+{
+    return sched_getaffinity(0, sizeof *mask, mask) == 0 && CPU_COUNT(mask) > 1;
+}
 
 // False: it is not allowed, now and later.
-static bool move(int here, int to, const cpu_set_t *mask)
+static bool move(int here, int to)
 {
-    cpu_set_t one;
+    cpu_set_t one, mask; // as it is now: another thread may have bound this one
+    if (!read_mask(&mask) || !CPU_ISSET(to, &mask)) {
+        return true;
+    }
     CPU_ZERO(&one);
     CPU_SET(to, &one);
     if (sched_setaffinity(0, sizeof one, &one) != 0) {
         return errno != EPERM && errno != ENOSYS; // else the processor has just gone
     }
-    if (sched_setaffinity(0, sizeof *mask, mask) != 0) {
+    if (sched_setaffinity(0, sizeof mask, &mask) != 0) {
         pli_log(PLI_WARN, "this rank stays on processor %d: its affinity could not be set back: %s",
                 to, strerror(errno));
         return false;
     }
     pli_log(PLI_DEBUG, "moved from processor %d, where more ranks are, to %d", here, to);
     return true;
-}
-
-// False: more processors than a set has room for, or bound to one.
-static bool read_mask(cpu_set_t *mask)
-{
-    return sched_getaffinity(0, sizeof *mask, mask) == 0 && CPU_COUNT(mask) > 1;
 }
 
 static void tell(int here)
@@ -174,7 +178,7 @@ __attribute__((cold)) static bool part(struct pli_lane *lane, struct others *o, 
     n_shared = 0;
     look(o, lane, here, true);
     int to = pli_placement_target(here, mask, o->n);
-    bool is_possible = to < 0 || move(here, to, mask);
+    bool is_possible = to < 0 || move(here, to);
     if (to >= 0) {
         tell(sched_getcpu());
         move_ns = now + pause_after(now);
@@ -231,11 +235,19 @@ bool pli_placement_sleep(bool is_endless, cpu_set_t *mask_out)
     }
     CPU_ZERO(&one);
     CPU_SET(here, &one);
+    sleeps_on = here;
     return sched_setaffinity(0, sizeof one, &one) == 0;
 }
 
 void pli_placement_wake(const cpu_set_t *mask)
 {
+    // What somebody has bound it to meanwhile stays, and so does the affinity that it was given
+    // where an image of it goes on, maybe on a machine with other processors.
+    cpu_set_t now;
+    if (sched_getaffinity(0, sizeof now, &now) != 0 || CPU_COUNT(&now) != 1 ||
+        !CPU_ISSET(sleeps_on, &now)) {
+        return;
+    }
     if (sched_setaffinity(0, sizeof *mask, mask) != 0) {
         pli_log(PLI_WARN,
                 "this rank stays on its processor: its affinity could not be set back: %s",
@@ -259,7 +271,7 @@ bool pli_placement_leave_peer(struct pli_lane *lane)
         uint16_t n[CPU_SETSIZE] = { 0 };
         n[here] = 1;
         int to = pli_placement_target(here, &mask, n);
-        is_over = to >= 0 && !move(here, to, &mask);
+        is_over = to >= 0 && !move(here, to);
     }
     return sched_getcpu() != here;
 }

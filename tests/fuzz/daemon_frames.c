@@ -99,7 +99,7 @@ static void hear_daemon(const struct pli_dframe *f)
         pli_host_table_fill_node(job, &u);
         break;
     case PLI_DLINK_SETS:
-        pli_host_table_add_made(job, &u, f->flag != 0);
+        pli_host_table_add_made(job, &u, f->flag != 0, f->a);
         break;
     case PLI_DLINK_WORLD:
         pli_world_version_take(job, &u, &a);

@@ -230,7 +230,7 @@ end program
         exe = os.path.join(d, compiler)
         text = open(SOURCE, encoding="utf-8").read()
         text = re.sub(r"MPI_Comm_create_endpoints\(.*\);", "(void)ep;", text)
-        text = re.sub(r"(MPI_Comm_endpoint_attach|MPI_Comm_detach)\(.*\);", ";", text).replace("MPI_COMM_ENDPOINTS", "MPI_COMM_WORLD")
+        text = re.sub(r"(MPI_Comm_endpoint_attach|MPI_Comm_attach|MPI_Comm_detach)\(.*\);", ";", text).replace("MPI_COMM_ENDPOINTS", "MPI_COMM_WORLD")
         text = text.replace("MPI_Fork(size)", "-1")
         text = re.sub(r"MPI_Request_get_status_any\([^;]*;", "flag = 0;", text)
         foreign = os.path.join(d, "foreign.c")
