@@ -54,6 +54,7 @@ static struct {
     ino_t ino;
     void (*on_move)(bool is_leaving);
     bool (*on_ask)(void);
+    _Atomic(void (*)(void)) on_drop;
     uint32_t round; // the last round that this process was frozen for
     struct map maps[MAX_MAP];
     int n_map;
@@ -80,6 +81,11 @@ PLI_START void pli_freeze_on_ask(bool (*fn)(void))
 PLI_START void pli_freeze_on_move(void (*fn)(bool is_leaving))
 {
     p.on_move = fn;
+}
+
+void pli_freeze_on_drop(void (*fn)(void))
+{
+    atomic_store(&p.on_drop, fn);
 }
 
 bool pli_freeze_ask(void)
@@ -128,6 +134,10 @@ static void unmap(void)
 {
     for (int i = 0; i < p.n_map; i++) {
         munmap(p.maps[i].at, p.maps[i].len);
+    }
+    void (*drop)(void) = atomic_load(&p.on_drop);
+    if (drop != NULL) {
+        drop();
     }
     if (p.on_move != NULL) {
         p.on_move(true);

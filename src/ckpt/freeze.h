@@ -32,6 +32,11 @@ void pli_freeze_on_ask(bool (*fn)(void));
 // Context: start-up only, one function.
 void pli_freeze_on_move(void (*fn)(bool is_leaving));
 
+// Set the function that is called when all threads are stopped: for mappings that are kept for
+// speed alone, and are better neither dumped nor shared with a copy of the process.
+// Async-signal-safe; the node memory is not mapped. Context: any thread, one function.
+void pli_freeze_on_drop(void (*fn)(void));
+
 // Ask the launcher for a checkpoint; the node memory says when it is done. False: it has ended.
 // Context: any thread.
 bool pli_freeze_ask(void);

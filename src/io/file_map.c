@@ -11,6 +11,8 @@
 #include "io/file_turn.h"
 #include "msg/progress.h"
 #include "obj/comm.h"
+#include "obj/datatype.h"
+#include "obj/type_plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +40,8 @@ enum {
     LARGE_PAGE = 2 << 20, // where they have another size the advice is of no use, no more
     NEAR = 64 << 10,      // a gap that pages are brought over by loads
     KEPT_SPAN = 64 << 20, // of the file, from a multiple of it on, in a mapping that is kept
-    SPIN_NS = 2000 * 1000
+    SPIN_NS = 2000 * 1000,
+    AWAIT_NS = 50 * 1000
 };
 static const MPI_Offset LOCK_AT = INT64_MAX - 1;
 
@@ -153,38 +156,21 @@ static bool map(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, int prot
     return true;
 }
 
-static bool map_populated(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi, int prot,
-                          int advice, struct pli_file_map *out)
-{
-    if (!map(f, lo, hi, prot, out)) {
-        return false;
-    }
-    if (!populate(out, page_of(lo), hi, advice)) {
-        munmap(out->start, out->len);
-        return false;
-    }
-    return true;
-}
-
-static bool map_made(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
-                     struct pli_file_map *out)
-{
-    return map_populated(f, lo, hi, PROT_READ | PROT_WRITE, MADV_POPULATE_WRITE, out);
-}
-
 // Space for [lo, hi) of a file that becomes longer. Where the new end is within a page, ext4 brings
-// that page, a small one, which would be in the way of a large one.
+// that page, a small one, which would be in the way of a large one. Where the file had something of
+// the large one before, that is there, or cannot be: then nothing is dropped, which would begin to
+// write it to the disk.
 static bool lengthen(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
 {
     struct stat s;
     MPI_Offset last = page_of(hi - 1);
-    bool is_new = fstat(f->fd, &s) == 0 && s.st_size <= last;
+    bool is_new = last + sysconf(_SC_PAGESIZE) > hi && fstat(f->fd, &s) == 0 &&
+                  s.st_size <= last / LARGE_PAGE * LARGE_PAGE;
     if (fallocate(f->fd, 0, lo, hi - lo) != 0) {
         return false;
     }
     if (is_new) {
-        posix_fadvise(f->fd, last, page_of(hi + sysconf(_SC_PAGESIZE) - 1) - last,
-                      POSIX_FADV_DONTNEED);
+        posix_fadvise(f->fd, last, sysconf(_SC_PAGESIZE), POSIX_FADV_DONTNEED);
     }
     return true;
 }
@@ -205,27 +191,6 @@ static bool lock_end(const struct pli_file *f)
     }
     pli_fail_take(NULL);
     return false;
-}
-
-// The same happens to the page of the old end when another rank makes the file longer, as ranks do
-// that write by turns: so one after the other makes it longer and brings the large page of its end.
-// Nothing but speed depends on the lock, whose place is that of no access.
-static bool map_longer(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
-                       struct pli_file_map *out)
-{
-    MPI_Offset begin = page_of(lo), last = (hi - 1) / LARGE_PAGE * LARGE_PAGE;
-    last = last > begin ? last : begin;
-    bool has_lock = lock_end(f);
-    bool is_mapped = lengthen(f, lo, hi) && map(f, lo, hi, PROT_READ | PROT_WRITE, out);
-    bool is_good = is_mapped && populate(out, last, hi, MADV_POPULATE_WRITE);
-    if (has_lock) {
-        pli_file_sys_unlock(f->fd, LOCK_AT, 1);
-    }
-    is_good = is_good && (last == begin || populate(out, begin, last, MADV_POPULATE_WRITE));
-    if (is_mapped && !is_good) {
-        munmap(out->start, out->len);
-    }
-    return is_good;
 }
 
 // For reading it is a copy on write that nobody writes to: it has the pages of the file, as a
@@ -256,8 +221,8 @@ static bool take_kept(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offs
         return false;
     }
     struct pli_file_map *kept = atomic_exchange(&f->kept[is_write], NULL);
-    bool is_there = kept != NULL;
-    if (is_there) {
+    bool is_there = kept != NULL && kept->len > 0; // 0: a checkpoint was made
+    if (kept != NULL) {
         *out = *kept;
         free(kept);
     }
@@ -271,11 +236,137 @@ static bool take_kept(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offs
     return map_kept(f, is_write, lo, out);
 }
 
+static void drop(struct pli_file_map *kept)
+{
+    if (kept != NULL) {
+        munmap(kept->start, kept->len);
+        free(kept);
+    }
+}
+
+static void keep(struct pli_file *f, const struct pli_file_map *m)
+{
+    struct pli_file_map *kept = malloc(sizeof *kept);
+    if (kept == NULL) {
+        munmap(m->start, m->len);
+        return;
+    }
+    *kept = *m;
+    drop(atomic_exchange(&f->kept[m->is_write], kept));
+}
+
+static void ask_large(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                      struct pli_file_map *m)
+{
+    if (!m->has_large && pli_file_map_is_large(f, lo, hi)) {
+        m->has_large = madvise(m->start, m->len, MADV_HUGEPAGE) == 0;
+    }
+}
+
 // Pages of memory that is the file are faulted by all members that write there, again in each
 // access where the mapping is not kept.
-static bool map_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+static bool map_common(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
 {
-    return take_kept(f, true, lo, hi, out) || map(f, lo, hi, PROT_READ | PROT_WRITE, out);
+    if (!take_kept(f, true, lo, hi, out)) {
+        return map(f, lo, hi, PROT_READ | PROT_WRITE, out);
+    }
+    ask_large(f, lo, hi, out);
+    return true;
+}
+
+// Large pages, from another one on in each member: they would wait for each other at every one.
+static bool bring_large(const struct pli_file *f, MPI_Offset begin, MPI_Offset end,
+                        const struct pli_file_map *m)
+{
+    MPI_Offset n = (end - begin + LARGE_PAGE - 1) / LARGE_PAGE;
+    MPI_Offset from = (begin / LARGE_PAGE + f->comm->rank % n) * LARGE_PAGE;
+    from = from > begin ? from : begin;
+    return populate(m, from, end, MADV_POPULATE_WRITE) &&
+           (from == begin || populate(m, begin, from, MADV_POPULATE_WRITE));
+}
+
+// Whether another brings the page of the end, and this rank has a core to look for when it has:
+// in the system it would sleep until then, and come back to an empty cache.
+static bool is_end_locked(const struct pli_file *f)
+{
+    if (pli_progress_spins() <= 1) {
+        return false;
+    }
+    bool is_mine = pli_file_sys_try_lock(f->fd, LOCK_AT, 1);
+    if (is_mine) {
+        pli_file_sys_unlock(f->fd, LOCK_AT, 1);
+    }
+    return !is_mine;
+}
+
+// Whether others most likely write, in a moment, what lacks of the large page of hi, which ends at
+// `end`: it is less than what is between two records of this rank, and views fill the file.
+static bool is_shared_end(const struct pli_file *f, MPI_Offset hi, MPI_Offset end)
+{
+    const struct pli_file_view *v = &f->view;
+    return f->is_filled && f->comm->size > 1 && !v->is_dense && v->layout->plan->runs > 0 &&
+           hi < end && end - hi < v->layout->extent / v->layout->plan->runs;
+}
+
+// Whether the file has all of [0, hi), if need be by another rank in a moment. A page is a large
+// one only where the file has the last of the small ones in its place; and each rank that makes the
+// file longer takes the lock. So all wait for the one that has the last record.
+static bool await_longer(const struct pli_file *f, MPI_Offset hi)
+{
+    MPI_Offset end = (hi - 1) / LARGE_PAGE * LARGE_PAGE + LARGE_PAGE, last = page_of(end - 1);
+    bool is_likely = is_shared_end(f, hi, end), has_core = pli_progress_spins() > 1;
+    uint64_t begin = is_likely ? pli_clock_ns() : 0;
+    struct stat s;
+    while (fstat(f->fd, &s) == 0 && (s.st_size < hi || (is_likely && s.st_size <= last))) {
+        if (!is_likely || pli_clock_ns() - begin > AWAIT_NS || !(has_core || pli_cpu_give_way())) {
+            return s.st_size >= hi;
+        }
+    }
+    return true;
+}
+
+// The same happens to the page of the old end when another rank makes the file longer, as ranks do
+// that write by turns: so one after the other makes it longer and brings the large page of its end.
+// Nothing but speed depends on the lock, whose place is that of no access. Who finds that another
+// has it brings the pages before that one meanwhile, where the file has them by now.
+static bool map_longer(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+{
+    struct stat s;
+    MPI_Offset begin = page_of(lo), last = (hi - 1) / LARGE_PAGE * LARGE_PAGE;
+    last = last > begin ? last : begin;
+    if (!map_common(f, lo, hi, out)) {
+        return false;
+    }
+    bool is_good = true, has_rest = last > begin;
+    bool has_lock = pli_file_sys_try_lock(f->fd, LOCK_AT, 1);
+    if (!has_lock && has_rest && fstat(f->fd, &s) == 0 && s.st_size >= last) {
+        is_good = fallocate(f->fd, 0, lo, last - lo) == 0 && bring_large(f, begin, last, out);
+        has_rest = false;
+    }
+    has_lock = has_lock || lock_end(f);
+    is_good = is_good && lengthen(f, lo, hi) && populate(out, last, hi, MADV_POPULATE_WRITE);
+    if (has_lock) {
+        pli_file_sys_unlock(f->fd, LOCK_AT, 1);
+    }
+    is_good = is_good && (!has_rest || bring_large(f, begin, last, out));
+    if (!is_good) {
+        munmap(out->start, out->len);
+    }
+    return is_good;
+}
+
+static bool map_made(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+{
+    bool is_large = pli_file_map_is_large(f, lo, hi);
+    if (!(is_large ? map_common(f, lo, hi, out) : map(f, lo, hi, PROT_READ | PROT_WRITE, out))) {
+        return false;
+    }
+    if (!(is_large ? bring_large(f, page_of(lo), hi, out)
+                   : populate(out, page_of(lo), hi, MADV_POPULATE_WRITE))) {
+        munmap(out->start, out->len);
+        return false;
+    }
+    return true;
 }
 
 // The part of a range that a member cares for first, where all of them access it: they would wait
@@ -307,7 +398,7 @@ static bool bring_shared(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
 
 static bool map_shared(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
 {
-    return map_memory(f, lo, hi, out) && bring_shared(f, lo, hi, out);
+    return map_common(f, lo, hi, out) && bring_shared(f, lo, hi, out);
 }
 
 // Whether there is far more space than that: then it need not be reserved before pages are brought.
@@ -351,8 +442,7 @@ static bool make_space(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
 
 static bool map_write(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
 {
-    struct stat s;
-    if (pli_file_map_is_large(f, lo, hi) && fstat(f->fd, &s) == 0 && s.st_size < hi) {
+    if (pli_file_map_is_large(f, lo, hi) && (!await_longer(f, hi) || is_end_locked(f))) {
         return map_longer(f, lo, hi, out);
     }
     if (!pli_file_map_is_allowed(f) || !make_space(f, lo, hi)) {
@@ -383,9 +473,7 @@ static bool map_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pl
         !(take_kept(f, false, lo, hi, out) || map(f, lo, hi, PROT_READ, out))) {
         return false;
     }
-    if (!out->has_large && pli_file_map_is_large(f, lo, hi)) {
-        out->has_large = madvise(out->start, out->len, MADV_HUGEPAGE) == 0;
-    }
+    ask_large(f, lo, hi, out);
     if (is_filled(out, lo, hi)) {
         return true;
     }
@@ -422,7 +510,7 @@ bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
 {
     struct stat s;
     bool is_mapped = f->is_memory && pli_file_map_is_allowed(f) && fstat(f->fd, &s) == 0 &&
-                     s.st_size >= hi && can_populate() && map_memory(f, lo, hi, out);
+                     s.st_size >= hi && can_populate() && map_common(f, lo, hi, out);
     if (is_mapped && !populate(out, page_of(lo), hi, MADV_POPULATE_WRITE)) {
         munmap(out->start, out->len);
         is_mapped = false;
@@ -434,7 +522,7 @@ bool pli_file_map_open_sparse(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                               struct pli_file_map *out)
 {
     return guard(out, f->is_memory && pli_file_map_is_allowed(f) && has_plenty(f, hi - lo) &&
-                          reach(f, hi) && map_memory(f, lo, hi, out));
+                          reach(f, hi) && map_common(f, lo, hi, out));
 }
 
 bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
@@ -443,29 +531,29 @@ bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
     return guard(out, map_read(f, lo, hi, out));
 }
 
-static void drop(struct pli_file_map *kept)
-{
-    if (kept != NULL) {
-        munmap(kept->start, kept->len);
-        free(kept);
-    }
-}
-
 bool pli_file_map_close(struct pli_file *f, struct pli_file_map *m)
 {
     bool is_good = pli_file_fault_end(&m->fault);
-    struct pli_file_map *kept = m->is_kept && is_good ? malloc(sizeof *kept) : NULL;
-    if (kept == NULL) {
+    if (m->is_kept && is_good) {
+        keep(f, m);
+    } else {
         munmap(m->start, m->len);
-        return is_good;
     }
-    *kept = *m;
-    drop(atomic_exchange(&f->kept[m->is_write], kept));
-    return true;
+    return is_good;
 }
 
 void pli_file_map_end(struct pli_file *f)
 {
     drop(atomic_exchange(&f->kept[false], NULL));
     drop(atomic_exchange(&f->kept[true], NULL));
+}
+
+// Who has taken a mapping still has it; what is left here is empty, and has no range of any access.
+void pli_file_map_drop(struct pli_file *f)
+{
+    struct pli_file_map *kept = atomic_load(&f->kept[true]);
+    if (kept != NULL) {
+        munmap(kept->start, kept->len);
+        *kept = (struct pli_file_map){ .is_write = true, .is_kept = true };
+    }
 }

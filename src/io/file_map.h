@@ -62,5 +62,7 @@ bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
 bool pli_file_map_close(struct pli_file *f, struct pli_file_map *m);
 // Forget what was kept.
 void pli_file_map_end(struct pli_file *f);
+// Unmap what is kept for writing. Async-signal-safe. Context: all other threads are stopped.
+void pli_file_map_drop(struct pli_file *f);
 
 #endif

@@ -2,6 +2,7 @@
 // Opens and closes files: rank 0 makes the file, and all members fail where one does.
 #include "io/file_open.h"
 
+#include "ckpt/freeze.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 #include "io/file.h"
@@ -273,6 +274,21 @@ void pli_file_open_each(void (*fn)(struct pli_file *f, void *arg), void *arg)
     }
 }
 
+static void drop_one(struct pli_file *f, void *arg)
+{
+    (void)arg;
+    pli_file_map_drop(f);
+}
+
+// Context: pli_freeze_on_drop. Where a thread was stopped while it changed the list, mappings stay.
+static void drop_maps(void)
+{
+    if (pthread_mutex_trylock(&all_lock) == 0) {
+        pli_file_open_each(drop_one, NULL);
+        pthread_mutex_unlock(&all_lock);
+    }
+}
+
 void pli_file_open_forget(struct pli_file *f)
 {
     pthread_mutex_lock(&all_lock);
@@ -401,6 +417,7 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
     if (err != PLI_OK) {
         return refuse(f, err);
     }
+    pli_freeze_on_drop(drop_maps);
     pthread_mutex_lock(&all_lock);
     pli_list_push(&all, &f->all);
     pthread_mutex_unlock(&all_lock);

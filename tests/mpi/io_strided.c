@@ -119,6 +119,34 @@ static void check_records(MPI_File f, MPI_File other, int size, int n_access, in
     free(record);
 }
 
+// One rank writes alone what it has of records that all could write by turns: the file ends with
+// its last one.
+static void check_alone(MPI_File f)
+{
+    enum { SIZE = 4096 };
+    long turns = total / (SIZE * n);
+    unsigned char *buf = calloc((size_t)turns, SIZE);
+    MPI_Datatype record, type;
+    MPI_Offset size;
+    MPI_Type_contiguous(SIZE, MPI_BYTE, &record);
+    MPI_Type_create_resized(record, 0, (MPI_Aint)SIZE * n, &type);
+    MPI_Type_commit(&type);
+    T_MUST(buf != NULL);
+    T_EQ(MPI_File_set_size(f, 0), 0);
+    T_EQ(MPI_File_set_view(f, (MPI_Offset)me * SIZE, MPI_BYTE, type, "native", MPI_INFO_NULL), 0);
+    for (int writer = 0; writer < n; writer++) {
+        if (me == writer) {
+            T_EQ(MPI_File_write_at(f, 0, buf, (int)(turns * SIZE), MPI_BYTE, MPI_STATUS_IGNORE), 0);
+            T_EQ(MPI_File_get_size(f, &size), 0);
+            T_EQ(size, ((turns - 1) * n + me + 1) * SIZE);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Type_free(&type);
+    MPI_Type_free(&record);
+    free(buf);
+}
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = { 100, 512, 4096, 6000 };
@@ -137,6 +165,7 @@ int main(int argc, char **argv)
         T_EQ(MPI_File_set_size(f, i % 4 < 3 ? 0 : total / 2), 0);
         check_records(f, other, sizes[i % 4], i % 8 < 4 ? 1 : 3, i + i / 8);
     }
+    check_alone(f);
     T_EQ(MPI_File_close(&other), 0);
     T_EQ(MPI_File_close(&f), 0);
     if (me == 0) {

@@ -7,12 +7,13 @@
 //
 // NUMBERS has the numbers from 0 to 511, eight bytes each. WHAT a rank has besides: pipe, timer,
 // file (open for writing: NUMBERS.RANK, a line in each step, in turn by two descriptors that share
-// their place), lockedfile (the same, with a lock), shared (memory), locked (memory), onefile
-// (NUMBERS.all, to which all ranks add lines, rank 1 many before it lets itself be stopped),
-// scratch (NUMBERS.RANK, which loses its name when GATE.scratch is there and gets no more lines: a
-// length that changes while CRIU reads the file is another failure). Or how ranks end that do so
-// when the file GATE.early is there: apart (rank 0), clones (of all ranks, made by MPI_Fork).
-// Or threads: three others, which count, each in its own thread-local memory, and are joined.
+// their place; and NUMBERS.records, of which MPI keeps a mapping), lockedfile (the lines, with a
+// lock), shared (memory), locked (memory), onefile (NUMBERS.all, to which all ranks add lines, rank
+// 1 many before it lets itself be stopped), scratch (NUMBERS.RANK, which loses its name when
+// GATE.scratch is there and gets no more lines: a length that changes while CRIU reads the file is
+// another failure). Or how ranks end that do so when the file GATE.early is there: apart (rank 0),
+// clones (of all ranks, made by MPI_Fork). Or threads: three others, which count, each in its own
+// thread-local memory, and are joined.
 #include "counting_threads.h"
 
 #include <fcntl.h>
@@ -119,6 +120,48 @@ static int has_lost_name(void)
     return is_lost;
 }
 
+enum { RECORD = 512, RECORDS = 1 << 20 }; // bytes of one, and of all of a rank
+
+static MPI_File records = MPI_FILE_NULL;
+
+// Records of the ranks by turns, which each writes alone.
+static void write_records(int value)
+{
+    unsigned char *buf = malloc(RECORDS);
+    check(buf != NULL, "memory for records");
+    memset(buf, value + rank, RECORDS);
+    check(MPI_File_write_at(records, 0, buf, RECORDS, MPI_BYTE, MPI_STATUS_IGNORE) == 0,
+          "a write of records");
+    memset(buf, 0, RECORDS);
+    check(MPI_File_read_at(records, 0, buf, RECORDS, MPI_BYTE, MPI_STATUS_IGNORE) == 0,
+          "a read of records");
+    for (int i = 0; i < RECORDS; i++) {
+        check(buf[i] == value + rank, "a record");
+    }
+    free(buf);
+}
+
+static void open_records(const char *numbers)
+{
+    char name[512];
+    int size;
+    MPI_Datatype one, type;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    snprintf(name, sizeof name, "%s.records", numbers);
+    check(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                        &records) == 0,
+          "a file of records");
+    MPI_Type_contiguous(RECORD, MPI_BYTE, &one);
+    MPI_Type_create_resized(one, 0, (MPI_Aint)RECORD * size, &type);
+    MPI_Type_commit(&type);
+    check(MPI_File_set_view(records, (MPI_Offset)RECORD * rank, MPI_BYTE, type, "native",
+                            MPI_INFO_NULL) == 0,
+          "a view");
+    MPI_Type_free(&type);
+    MPI_Type_free(&one);
+    write_records(1);
+}
+
 static void add_hindrance(const char *numbers)
 {
     int fds[2];
@@ -137,6 +180,9 @@ static void add_hindrance(const char *numbers)
         check(strcmp(what, "lockedfile") != 0 || lockf(lines[0], F_LOCK, 1) == 0, "a lock");
         if (strcmp(what, "scratch") == 0) {
             memcpy(scratch_name, name, sizeof name);
+        }
+        if (strcmp(what, "file") == 0) {
+            open_records(numbers);
         }
     } else if (strcmp(what, "onefile") == 0) {
         snprintf(name, sizeof name, "%s.all", numbers);
@@ -222,6 +268,10 @@ int main(int argc, char **argv)
     }
     if (all_lines >= 0) {
         check_all_lines();
+    }
+    if (records != MPI_FILE_NULL) {
+        write_records(3);
+        MPI_File_close(&records);
     }
     printf("rank %d is well at step %d\n", rank, (int)step);
     MPI_Finalize();
