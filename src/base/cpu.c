@@ -37,18 +37,20 @@ struct sched_attr_0 {
 };
 _Static_assert(sizeof(struct sched_attr_0) == 48, "SCHED_ATTR_SIZE_VER0");
 
+// Whether this thread has asked for short turns, or need not.
+static _Thread_local bool has_asked;
+
 // Ask for short turns: a thread that sleeps and is woken then runs at once, and not when the turns
 // of others are over; when it has had its part of the time it waits as long as ever. Linux 6.12
-// hears it; others take it for nothing. Context: any thread, for itself.
+// hears it; others take it for nothing. Every thread asks before it gives way for the first time:
+// giving way costs a turn, so one with short turns would have to do it as many times as its turn is
+// shorter until one with long turns runs that has done it once. Context: any thread, for itself.
 __attribute__((cold)) static void ask_for_short_turns(void)
 {
-    static _Thread_local bool has_asked;
     struct sched_attr_0 a = { .size = sizeof a };
-    if (has_asked || pli_conf.slice == 0) {
-        return;
-    }
     has_asked = true;
-    if (syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) == 0 && a.policy == SCHED_OTHER) {
+    if (pli_conf.slice != 0 && syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) == 0 &&
+        a.policy == SCHED_OTHER) {
         a.runtime = (uint64_t)pli_conf.slice * 1000;
         syscall(SYS_sched_setattr, 0, &a, 0);
     }
@@ -64,7 +66,6 @@ static void pause_after(uint64_t begin, uint64_t end)
     uint64_t next = !has_stayed ? PAUSE_NS : 2 * last < PAUSE_MAX_NS ? 2 * last : PAUSE_MAX_NS;
     atomic_store_explicit(&pause_ns, next, memory_order_relaxed);
     atomic_store_explicit(&busy_until, end + next, memory_order_relaxed);
-    ask_for_short_turns();
 }
 
 // *end_out: the time afterwards.
@@ -73,6 +74,9 @@ static bool give_way(uint64_t begin, uint64_t *end_out)
     *end_out = begin;
     if (begin < atomic_load_explicit(&busy_until, memory_order_relaxed)) {
         return false;
+    }
+    if (__builtin_expect(!has_asked, 0)) {
+        ask_for_short_turns();
     }
     sched_yield();
     uint64_t end = pli_clock_ns();

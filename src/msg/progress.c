@@ -33,9 +33,9 @@ enum {
     YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16)
     STALL_NS = 1000000,  // sleep with something to push: look again after this
     OTHERS_EVERY = 16,   // looks between two at other lanes
-    PATIENCE = 3,        // tests in a row without a result before the core is left to others
-    CLOSE_NS = 50,       // tests in a loop may differ by this and by half
-    CLOSE_GROWS = 8192,  // and the time between two grows by this part with each
+    PATIENCE = 2,        // tests in a row without a result before the core is left to others
+    CLOSE_NS = 50,       // the time between tests in a loop may differ by this and by half
+    CLOSE_GROWS = 8192,  // and grows by this part with each
     WARM = 6,            // tests after a turn of others until the core is as fast as before
     SWITCH_NS = 1000,    // giving way that takes so long was one
     COMPUTE_NS = 50000,  // a program that computes between tests gives way after so long
@@ -297,63 +297,68 @@ static int poll_orphans(const struct pli_waiter *w)
     return n;
 }
 
-// Whether the program does nothing but test: the last two tests follow each other as closely as
-// ever two did. After a turn of others a core runs slower at first, so each of the first tests is
-// compared with its like. What is taken for close grows slowly, for a loop whose tests take longer.
+// Whether the program does nothing but test: it was away from the library for as short a time as
+// ever, twice in a row. After a turn of others a core runs slower at first, so each of the first
+// tests is compared with its like. What is taken for short grows slowly, for a loop that takes
+// longer. The time that the tests themselves take says nothing: it differs by a factor of five. Nor
+// does the time after a test that found something, which the program has used.
 struct test_pace {
-    uint64_t last_ns;
-    uint64_t closest_ns[WARM + 1]; // of the first test after a turn, of the second, ... of others
-    uint32_t n_since;              // tests since the turn, up to WARM
-    bool was_close;                // the last one
+    uint64_t left_ns;               // when the last test returned
+    uint64_t shortest_ns[WARM + 1]; // before the first test after a turn, the second, ... others
+    uint32_t n_since;               // tests since the turn, up to WARM
+    bool was_short;                 // the last time
 };
+
+static _Thread_local struct test_pace pace = { .n_since = WARM };
 
 static bool is_testing_only(struct test_pace *p, uint64_t now)
 {
-    uint64_t gap = now - p->last_ns, *closest = &p->closest_ns[p->n_since];
-    p->last_ns = now;
+    uint64_t away = now - p->left_ns, *shortest = &p->shortest_ns[p->n_since];
     p->n_since += p->n_since < WARM ? 1 : 0;
-    if (*closest == 0) {
-        *closest = UINT64_MAX / 4;
+    if (*shortest == 0) {
+        *shortest = UINT64_MAX / 4;
     }
-    *closest += *closest / CLOSE_GROWS;
-    *closest = gap < *closest ? gap : *closest;
-    bool is_close = gap < 2 * *closest + CLOSE_NS, is_loop = is_close && p->was_close;
-    p->was_close = is_close;
+    *shortest += *shortest / CLOSE_GROWS;
+    *shortest = away < *shortest ? away : *shortest;
+    bool is_short = away < 2 * *shortest + CLOSE_NS, is_loop = is_short && p->was_short;
+    p->was_short = is_short;
     return is_loop;
 }
 
 // A program that asks again and again waits: where ranks share cores, what it waits for may need
 // this one. Those that ask now and then while they compute find something, or ask once, or have
 // done something since they last asked; these give way now and then only.
-static void give_way_after(struct pli_lane *lane, uint32_t n_empty, bool is_loop)
+static void give_way_after(struct pli_lane *lane, uint32_t n_empty, bool is_loop, uint64_t now)
 {
     static _Thread_local uint64_t way_ns; // when it last gave way
-    static _Thread_local struct test_pace pace = { .n_since = WARM };
-    if (__builtin_expect(!pli_lane_is_oversubscribed(), 1)) {
+    if (__builtin_expect(now == 0, 1)) {
         if (__builtin_expect(n_empty % TESTS == TESTS - 1, 0)) {
             pli_placement_check(lane);
             pli_cpu_give_way(); // another job may be here, or even the rank that it waits for
         }
         return;
     }
-    uint64_t now = pli_clock_ns();
-    is_loop = is_testing_only(&pace, now) || is_loop;
+    is_loop = (n_empty > 1 && is_testing_only(&pace, now)) || is_loop;
     if (n_empty >= PATIENCE && (is_loop || now - way_ns > COMPUTE_NS)) {
         pli_placement_check(lane);
         way_ns = pli_cpu_rest_at(now);
-        pace.last_ns = way_ns; // the next test follows this
         pace.n_since = way_ns - now > SWITCH_NS ? 0 : pace.n_since;
+        pace.left_ns = way_ns;
+    } else {
+        pace.left_ns = pli_clock_ns();
     }
 }
 
 static int test(struct pli_lane *lane, bool is_loop)
 {
     static _Thread_local uint32_t n_test; // that found nothing
+    bool is_crowded = pli_lane_is_oversubscribed();
+    uint64_t now = __builtin_expect(is_crowded, 0) ? pli_clock_ns() : 0;
     int n = pli_progress_once(lane);
     uint32_t n_empty = n > 0 ? 0 : pli_poll_record_n_empty + 1;
     pli_poll_record_n_empty = n_empty;
     if (n == 0) {
-        give_way_after(lane, n_empty, is_loop);
+        give_way_after(lane, n_empty, is_loop, now);
     }
     if (n > 0 || !has_others()) {
         return n;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Giving way ends where something else computes on the core, for longer each time while that stays,
-// and begins again when it is over.
+// and begins again when it is over. Every thread that gives way has turns of the same length.
 #include "base/cpu.h"
 
 #include "base/clock.h"
+#include "base/conf.h"
 #include "t.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,8 +31,46 @@ static long until(bool want, uint64_t limit_ns, long pause_ns)
     return -1;
 }
 
+struct turns {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+static uint64_t turn_ns(void)
+{
+    struct turns t = { .size = sizeof t };
+    T_MUST(syscall(SYS_sched_getattr, 0, &t, sizeof t, 0) == 0);
+    return t.runtime;
+}
+
+// Giving way costs a turn, so one that has long turns would wait for many times that one with short
+// turns gives way: all have to have asked for the same when they do. Linux before 6.12 has one
+// length for all, and tells 0 or no other than it was.
+static void test_short_turns(void)
+{
+    pid_t child = fork();
+    T_MUST(child >= 0);
+    if (child == 0) {
+        struct turns t = { .size = sizeof t };
+        T_MUST(syscall(SYS_sched_getattr, 0, &t, sizeof t, 0) == 0);
+        t.runtime = 200000;
+        bool is_heard = syscall(SYS_sched_setattr, 0, &t, 0) == 0 && turn_ns() == t.runtime;
+        pli_conf.slice = 150;
+        T_OK(pli_cpu_give_way());
+        T_OK(!is_heard || turn_ns() == 150000);
+        _exit(t_status());
+    }
+    int status;
+    T_MUST(waitpid(child, &status, 0) == child);
+    T_EQ(status, 0);
+}
+
 int main(void)
 {
+    test_short_turns();
     cpu_set_t here;
     CPU_ZERO(&here);
     CPU_SET(sched_getcpu(), &here);
