@@ -76,11 +76,28 @@ def unreadable(folder):
             check(p.returncode == 2 and p.stdout == "" and f"{name}: {why}" in said, f"{option} {name}: {p}")
 
 
+def others(folder):
+    """The other commands, with a file that never ends."""
+    def tool(name):
+        return os.path.join(os.path.dirname(MPIEXEC), name)
+    device = "it is a device, not a file"
+    for words, env, rc, said in (((tool("impirun"), "--join", "/dev/zero", "-n", "1", PROBE), {}, 2, device),
+                                 ((tool("upcrun"), "-n", "2", PROBE), {"HOSTS": "/dev/zero"}, 2, device),
+                                 ((tool("upcc"), "@/dev/zero"), {}, 1, device),
+                                 ((tool("upcc"), "@."), {}, 1, "Is a directory"),
+                                 ((tool("mpiinfo"), "--abi", "/dev/zero"), {}, 1, "it is a device or a pipe, not a file"),
+                                 ((MPIEXEC, *GOOD), {"PLIANT_TUNE_FILE": "/dev/zero"}, 0, f"is not used: {device}")):
+        p = subprocess.run(["timeout", "60", *words], cwd=folder, env={**os.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                           check=False)
+        check(p.returncode == rc and said in " ".join((p.stdout + p.stderr).split()), f"{words} {env}: {p}")
+
+
 with tempfile.TemporaryDirectory() as here:
     for name in ("a.c", "b.f90", "c.py"):
         with open(os.path.join(here, name), "w", encoding="ascii") as f:
             f.write("text\n")
     unreadable(here)
+    others(here)
     for args, words in CASES:
         r = Run(*args, cwd=here)
         check(r.rc == 2 and r.out == "", f"{args}: {r}")
