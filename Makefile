@@ -45,7 +45,7 @@
 #   make style      judge the rules of the house
 #   make install    into PREFIX (/usr/local); make uninstall removes that again
 #   make deb        Debian packages, into build-deb/; make test-deb tries them in a Debian of their own (root, network)
-#   make tarball    a binary tarball that runs from any folder, into build-tarball/ (root, network); ARCH=x86_64 by emulation
+#   make tarball    a binary tarball that runs from any folder, into build-tarball/ (root, network); ARCH=x86_64 or aarch64 for the other one
 #   make clean      remove the build folders
 
 WERROR ?= OFF

@@ -144,7 +144,7 @@ static enum pli_impi_err read_secret(const char *file, const struct pli_impi_log
     FILE *f = fopen(file, "r");
     if (f == NULL || fgets(line, sizeof line, f) == NULL || fstat(fileno(f), &st) != 0) {
         pli_impi_log(log, PLI_IMPI_LOG_ERROR, "cannot read a secret from %s: %s", file,
-                     f == NULL ? strerror(errno) : "it is empty");
+                     f == NULL || ferror(f) ? strerror(errno) : "it is empty");
         if (f != NULL) {
             fclose(f);
         }

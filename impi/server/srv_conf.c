@@ -41,7 +41,7 @@ static enum pli_impi_err read_key(struct pli_srv_conf *conf, const char *from_en
         struct stat st;
         if (f == NULL || fgets(line, sizeof line, f) == NULL) {
             pli_srv_log(PLI_SRV_ERROR, "cannot read a key from %s: %s", conf->keyfile,
-                        f == NULL ? strerror(errno) : "it is empty");
+                        f == NULL || ferror(f) ? strerror(errno) : "it is empty");
             if (f != NULL) {
                 fclose(f);
             }

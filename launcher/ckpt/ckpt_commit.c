@@ -3,6 +3,7 @@
 // once, there is none; from then on it is complete and on the disk.
 #include "launcher/ckpt/ckpt_commit.h"
 
+#include "base/checksum.h"
 #include "base/fault.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/base/launcher.h"
@@ -135,7 +136,7 @@ static bool put_manifest(FILE *f, const struct pli_ckpt_plan *plan)
     bool is_good = fclose(m) == 0;
     if (is_good) {
         fwrite(text, 1, len, f);
-        fprintf(f, "end %016" PRIx64 "\n", pli_ckpt_hash(0, text, len));
+        fprintf(f, "end %016" PRIx64 "\n", pli_checksum(0, text, len));
         is_good = fflush(f) == 0 && fsync(fileno(f)) == 0;
     }
     int error = errno;

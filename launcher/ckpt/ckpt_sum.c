@@ -1,54 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A checksum against damage, not against malice: eight independent streams of multiplications,
-// as fast as memory, so that it costs little beside the writing of what it guards.
+// Reads files for their checksums.
 #include "launcher/ckpt/ckpt_sum.h"
+
+#include "base/checksum.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 20, WINDOW = 64 * CHUNK, N_STREAM = 8 };
-#define ODD1 0x9fb21c651e98df25u
-#define ODD2 0xd6e8feb86659fd93u
-
-static uint64_t mix(uint64_t h)
-{
-    h ^= h >> 32;
-    h *= ODD2;
-    h ^= h >> 29;
-    h *= ODD1;
-    return h ^ h >> 32;
-}
-
-uint64_t pli_ckpt_hash(uint64_t seed, const void *data, size_t len)
-{
-    const unsigned char *at = data;
-    uint64_t s[N_STREAM];
-    for (unsigned i = 0; i < N_STREAM; i++) {
-        s[i] = seed + i * ODD2;
-    }
-    size_t left = len;
-    for (; left >= N_STREAM * 8; left -= N_STREAM * 8, at += N_STREAM * 8) {
-        uint64_t w[N_STREAM];
-        memcpy(w, at, sizeof w);
-        for (int i = 0; i < N_STREAM; i++) {
-            s[i] = (s[i] ^ w[i]) * ODD1;
-            s[i] ^= s[i] >> 31;
-        }
-    }
-    uint64_t h = len;
-    for (int i = 0; i < N_STREAM; i++) {
-        h = mix(h ^ s[i]);
-    }
-    for (; left > 0; left--, at++) {
-        h = mix(h ^ *at);
-    }
-    return h;
-}
+enum { CHUNK = 1 << 20, WINDOW = 64 * CHUNK };
 
 bool pli_ckpt_sum(const char *path, uint64_t *sum_out, uint64_t *bytes_out)
 {
@@ -63,7 +26,7 @@ bool pli_ckpt_sum(const char *path, uint64_t *sum_out, uint64_t *bytes_out)
             have += n > 0 ? (size_t)n : 0;
         }
         if (have > 0) {
-            sum = pli_ckpt_hash(sum, buf, have);
+            sum = pli_checksum(sum, buf, have);
             bytes += have;
         }
         if (n <= 0) {
@@ -93,7 +56,7 @@ bool pli_ckpt_sum_fresh(const char *path, uint64_t *sum_out, uint64_t *bytes_out
         char *data = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, (off_t)at);
         is_good = data != MAP_FAILED;
         for (size_t i = 0; is_good && i < len; i += CHUNK) {
-            sum = pli_ckpt_hash(sum, data + i, len - i < CHUNK ? len - i : CHUNK);
+            sum = pli_checksum(sum, data + i, len - i < CHUNK ? len - i : CHUNK);
         }
         if (is_good) {
             munmap(data, len);

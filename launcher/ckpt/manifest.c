@@ -3,6 +3,7 @@
 // could be taken for something else is %XX.
 #include "launcher/ckpt/manifest.h"
 
+#include "base/checksum.h"
 #include "launcher/ckpt/ckpt_sum.h"
 #include "launcher/base/say.h"
 
@@ -319,7 +320,7 @@ static bool check_end(char *text, size_t len)
     char *end = len > 5 && text[len - 1] == '\n' ? strstr(text, "\nend ") : NULL;
     uint64_t sum;
     if (end == NULL || sscanf(end + 5, "%" SCNx64, &sum) != 1 ||
-        sum != pli_ckpt_hash(0, text, (size_t)(end + 1 - text)) ||
+        sum != pli_checksum(0, text, (size_t)(end + 1 - text)) ||
         strchr(end + 1, '\n') != text + len - 1) {
         return false;
     }

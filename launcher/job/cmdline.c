@@ -2,6 +2,7 @@
 // Reads the command line of mpiexec: the options of mpiexec.opt, and the parts between colons.
 #include "launcher/job/cmdline.h"
 
+#include "base/text_file.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/base/say.h"
 #include "launcher/job/foreign_options.h"
@@ -256,13 +257,10 @@ static void take_join(struct pli_option_use *use)
         snprintf(line, sizeof line, "%s", word);
         memset(word, 'x', strlen(word)); // others can read the words of a process
     } else {
-        FILE *f = fopen(word, "re");
-        if (f == NULL || fgets(line, sizeof line, f) == NULL) {
-            pli_say_bad("--join: cannot read a token from %s: %s", word,
-                        f == NULL ? strerror(errno) : "it is empty");
+        char why[128];
+        if (!pli_text_file_word(word, line, sizeof line, why, sizeof why)) {
+            pli_say_bad("--join: cannot read a token from %s: %s", word, why);
         }
-        fclose(f);
-        line[strcspn(line, " \t\r\n")] = '\0';
     }
     set_token(job_of(use), "--join", line);
 }

@@ -2,10 +2,10 @@
 // Reads files with parts of the command line, one on each line.
 #include "launcher/job/config_file.h"
 
+#include "base/text_file.h"
 #include "launcher/base/say.h"
 #include "mpiexec_options.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,29 +52,24 @@ static bool cut(const char *line, struct words *to)
 // Add the lines of a file with a colon between them.
 static void read_file(const char *option, const char *path, struct words *to)
 {
-    FILE *f = fopen(path, "re");
-    char *line = NULL;
-    size_t cap = 0, first = to->n, n_part = 0;
-    if (f == NULL) {
-        pli_say_bad("%s: cannot read %s: %s", option, path, strerror(errno));
+    char why[128], *text = pli_text_file_read(path, why, sizeof why), *rest = text, *line;
+    size_t first = to->n, n_part = 0;
+    if (text == NULL) {
+        pli_say_bad("%s: cannot read %s: %s", option, path, why);
     }
-    for (int number = 1; getline(&line, &cap, f) >= 0; number++) {
-        const char *text = line + strspn(line, " \t\r\n");
-        if (*text == '\0' || *text == '#') {
+    for (int number = 1; (line = pli_text_file_line(&rest)) != NULL; number++) {
+        line += strspn(line, " \t\r\n");
+        if (*line == '\0' || *line == '#') {
             continue;
         }
         if (n_part++ > 0) {
             add(to, pli_say_need(strdup(":")));
         }
-        if (!cut(text, to)) {
+        if (!cut(line, to)) {
             pli_say_bad("%s: line %d of %s has a quote that is not closed", option, number, path);
         }
     }
-    if (ferror(f)) {
-        pli_say_bad("%s: cannot read %s: %s", option, path, strerror(errno));
-    }
-    free(line);
-    fclose(f);
+    free(text);
     if (to->n == first) {
         pli_say_bad("%s: %s names no program; each of its lines is a part of the command line, as "
                     "-n 4 ./a.out",

@@ -2,6 +2,7 @@
 // Reads lists and files of hosts, in the spellings of MPICH and of Open MPI.
 #include "launcher/job/hosts.h"
 
+#include "base/text_file.h"
 #include "launcher/job/allocation.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
@@ -250,14 +251,12 @@ static void take_line(struct pli_job *job, const char *where, char *at)
 
 void pli_hosts_take_file(struct pli_job *job, const char *option, const char *path)
 {
-    FILE *f = fopen(path, "re");
-    if (f == NULL) {
-        pli_say_bad("%s: cannot read the list of hosts %s: %s", option, path, strerror(errno));
+    char why[128], *text = pli_text_file_read(path, why, sizeof why), *rest = text, *line;
+    if (text == NULL) {
+        pli_say_bad("%s: cannot read the list of hosts %s: %s", option, path, why);
     }
-    char *line = NULL;
-    size_t cap = 0;
     uint32_t before = job->n_host;
-    for (int number = 1; getline(&line, &cap, f) >= 0; number++) {
+    for (int number = 1; (line = pli_text_file_line(&rest)) != NULL; number++) {
         char where[512];
         snprintf(where, sizeof where, "%s, line %d", path, number);
         line[strcspn(line, "#\r\n")] = '\0';
@@ -265,11 +264,7 @@ void pli_hosts_take_file(struct pli_job *job, const char *option, const char *pa
         char *at = line + (number == 1 && strncmp(line, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
         take_line(job, where, at + strspn(at, " \t"));
     }
-    if (ferror(f)) {
-        pli_say_bad("%s: cannot read the list of hosts %s: %s", option, path, strerror(errno));
-    }
-    free(line);
-    fclose(f);
+    free(text);
     if (job->n_host == before && before == 0) {
         pli_say_bad("%s: %s names no host", option, path);
     }

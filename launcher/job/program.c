@@ -45,6 +45,39 @@ static void check_wdir(const struct pli_app *app)
     }
 }
 
+// People start their sources, too.
+static void refuse_source(const char *name, const char *where)
+{
+    static const struct {
+        const char *suffix, *compiler;
+    } sources[] = { { ".c", "mpicc" },     { ".cc", "mpicxx" },   { ".cpp", "mpicxx" },
+                    { ".cxx", "mpicxx" },  { ".C", "mpicxx" },    { ".f", "mpifort" },
+                    { ".f90", "mpifort" }, { ".F90", "mpifort" }, { ".f08", "mpifort" },
+                    { ".upc", "upcc" } };
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof sources / sizeof sources[0]; i++) {
+        if (strcmp(dot, sources[i].suffix) == 0) {
+            pli_say_bad("cannot run %s%s: it is a source; compile it first: %s -o %.*s %s", name,
+                        where, sources[i].compiler, (int)(dot - name), name, name);
+        }
+    }
+    if (dot != NULL && strcmp(dot, ".py") == 0) {
+        pli_say_bad("cannot run %s%s: it is not executable; start it with python3 %s", name, where,
+                    name);
+    }
+}
+
+static _Noreturn void not_executable(const char *name, const char *where, const struct stat *st)
+{
+    refuse_source(name, where);
+    if (geteuid() != 0 && st->st_uid != geteuid()) {
+        pli_say_bad("cannot run %s%s: you may not execute it; its owner can allow that: chmod a+rx "
+                    "%s",
+                    name, where, name);
+    }
+    pli_say_bad("cannot run %s%s: it is not executable; try chmod +x %s", name, where, name);
+}
+
 // A name with a slash: relative to the directory the program will run in.
 static char *find_file(const struct pli_app *app)
 {
@@ -67,9 +100,13 @@ static char *find_file(const struct pli_app *app)
         pli_say_bad("cannot run %s%s%s: it is a directory", name, in, dir);
     }
     if (access(path, X_OK) != 0) {
-        pli_say_bad("cannot run %s%s%s: %s%s", name, in, dir,
-                    errno == EACCES ? "it is not executable; try chmod +x " : strerror(errno),
-                    errno == EACCES ? name : "");
+        char where[4096];
+        int error = errno;
+        snprintf(where, sizeof where, "%s%s", in, dir);
+        if (error == EACCES) {
+            not_executable(name, where, &st);
+        }
+        pli_say_bad("cannot run %s%s: %s", name, where, strerror(error));
     }
     free(path);
     return pli_say_need(strdup(name)); // the rank changes directory first
@@ -109,8 +146,19 @@ static char *find_in_path(const struct pli_app *app)
         }
     }
     struct stat st;
-    if (stat(name, &st) == 0 && S_ISREG(st.st_mode)) {
+    bool is_here = stat(name, &st) == 0;
+    if (is_here && S_ISREG(st.st_mode)) {
+        if (access(name, X_OK) != 0) {
+            refuse_source(name, "");
+        }
         pli_say_bad("there is no program %s in PATH; the file in this directory is ./%s", name,
+                    name);
+    }
+    if (is_here && S_ISDIR(st.st_mode)) {
+        pli_say_bad("cannot run %s: it is a directory", name);
+    }
+    if (name[strspn(name, "0123456789")] == '\0') {
+        pli_say_bad("there is no program %s in PATH; try -n %s for the number of ranks", name,
                     name);
     }
     pli_say_bad("there is no program %s in PATH, and no such file in this directory", name);

@@ -4,6 +4,7 @@
 #include "launcher/job/tune_file.h"
 
 #include "base/conf.h"
+#include "base/text_file.h"
 #include "base/tune_rule.h"
 #include "boot/cores.h"
 
@@ -61,7 +62,8 @@ bool pli_tune_file_write(const char *path, const char *rules)
     struct utsname u;
     make_folders(path);
     snprintf(fresh, sizeof fresh, "%s.new", path);
-    FILE *f = fopen(fresh, "we");
+    unlink(fresh); // a link that another user has put there is not followed
+    FILE *f = fopen(fresh, "wxe");
     bool is_good = f != NULL && uname(&u) == 0 &&
                    fprintf(f,
                            "%s cores %d %s\n# operation ranks bytes algorithm; see mpiinfo "
@@ -75,26 +77,16 @@ bool pli_tune_file_write(const char *path, const char *rules)
     return is_good;
 }
 
-static char *read_whole(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    char *text = f != NULL ? malloc(MAX_FILE + 1) : NULL;
-    if (text != NULL) {
-        size_t n = fread(text, 1, MAX_FILE + 1, f);
-        text[n <= MAX_FILE ? n : 0] = '\0'; // a larger one is none of ours
-    }
-    if (f != NULL) {
-        fclose(f);
-    }
-    return text;
-}
-
 // The rules behind the first line, if the file is for this host. NULL: why_out says why not.
 static char *judge(char *text, char *why_out, size_t room)
 {
     int cores;
     char machine[66];
     struct utsname u;
+    if (strlen(text) > MAX_FILE) { // rules go to the ranks in their environment
+        snprintf(why_out, room, "it has more than %d bytes", MAX_FILE);
+        return NULL;
+    }
     if (sscanf(text, PLI_TUNE_RULE_HEAD " cores %d %65s", &cores, machine) != 2) {
         snprintf(why_out, room, "it does not begin with '%s'", PLI_TUNE_RULE_HEAD);
         return NULL;
@@ -136,11 +128,11 @@ const char *pli_tune_file_read(void)
     }
     was_read = true;
     pli_conf_load();
-    text = pli_tune_file_path(path, sizeof path) ? read_whole(path) : NULL;
-    if (text == NULL) {
+    if (!pli_tune_file_path(path, sizeof path) || access(path, F_OK) != 0) {
         return NULL;
     }
-    char *found = judge(text, why, sizeof why);
+    text = pli_text_file_read(path, why, sizeof why);
+    char *found = text != NULL ? judge(text, why, sizeof why) : NULL;
     if (found == NULL) {
         fprintf(stderr,
                 "mpiexec: the table %s is not used: %s; mpiinfo --tune measures this host anew\n",

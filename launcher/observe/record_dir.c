@@ -4,7 +4,7 @@
 
 #include "launcher/base/say.h"
 #include "launcher/job/job.h"
-#include "msg/message_log_wire.h"
+#include "msg/message_log_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +81,7 @@ static void check_replay_rank(struct pli_job *job)
 static void read_job_number(struct pli_job *job)
 {
     struct pli_options *opt = &job->opt;
-    struct pli_message_log_title title;
+    struct pli_message_log_file log;
     for (uint32_t i = 0; i < job->n_task; i++) {
         const struct pli_proc_task *t = &job->tasks[i];
         if (pli_job_is_proxy(job, t)) {
@@ -89,19 +89,16 @@ static void read_job_number(struct pli_job *job)
         }
         char *path;
         int n = asprintf(&path, "%s/messages.%u", opt->replay, pli_task_rank(t));
-        int fd = open(pli_say_need(n >= 0 ? path : NULL), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (fd < 0) {
+        if (access(pli_say_need(n >= 0 ? path : NULL), R_OK) != 0) {
             pli_say_bad("--replay-rank %u: %s: %s; messages are written by --log-messages",
                         opt->replay_rank, path, strerror(errno));
         }
-        if (read(fd, &title, sizeof title) != (ssize_t)sizeof title ||
-            memcmp(title.text, PLI_MESSAGE_LOG_TITLE, sizeof title.text) != 0) {
-            pli_say_bad("--replay-rank %u: %s is not a log of messages that this version of Pliant "
-                        "MPI can read",
-                        opt->replay_rank, path);
+        if (pli_message_log_file_open(path, &log) != PLI_OK) {
+            pli_say_bad("--replay-rank %u: %s cannot be replayed: %s", opt->replay_rank, path,
+                        pli_fail_take(NULL));
         }
-        close(fd);
-        opt->replay_job = title.job;
+        opt->replay_job = log.job;
+        pli_message_log_file_close(&log);
         free(path);
     }
 }

@@ -43,7 +43,11 @@ bool pli_lock_take_away(struct pli_lock *l); // false: it belongs to no thread
 // A word that differs between threads that run. No look-up: a register.
 static inline uintptr_t pli_lock_me(void)
 {
-#if defined(__has_builtin) && __has_builtin(__builtin_thread_pointer)
+#if defined(__x86_64__) && !defined(__clang__) && __GNUC__ < 11
+    uintptr_t at; // these have the builtin's name only
+    __asm__("mov %%fs:0, %0" : "=r"(at));
+    return at;
+#elif defined(__has_builtin) && __has_builtin(__builtin_thread_pointer)
     return (uintptr_t)__builtin_thread_pointer();
 #else
     static _Thread_local char here;

@@ -2,10 +2,10 @@
 // Reads hints from a file.
 #include "dynamic/hint_file.h"
 
+#include "base/text_file.h"
 #include "obj/info.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,26 +62,21 @@ enum pli_err pli_hint_file_read(struct pli_info *info, struct pli_info **out)
 {
     const char *name = pli_info_find(info, "file");
     struct pli_info *all = NULL;
-    char *line = NULL;
-    size_t cap = 0;
+    char why[128], *line;
     *out = NULL;
     if (name == NULL) {
         return PLI_OK;
     }
-    FILE *f = fopen(name, "re");
-    if (f == NULL) {
+    char *text = pli_text_file_read(name, why, sizeof why), *rest = text;
+    if (text == NULL) {
         return pli_fail(PLI_ERR_INFO_VALUE, "hint file is '%s', which cannot be read: %s", name,
-                        strerror(errno));
+                        why);
     }
     enum pli_err err = pli_info_dup(info, &all);
-    while (err == PLI_OK && getline(&line, &cap, f) >= 0) {
+    while (err == PLI_OK && (line = pli_text_file_line(&rest)) != NULL) {
         err = take_line(line, info, all);
     }
-    if (err == PLI_OK && ferror(f)) {
-        err = pli_fail(PLI_ERR_INFO_VALUE, "hint file is '%s', which cannot be read", name);
-    }
-    free(line);
-    fclose(f);
+    free(text);
     if (err != PLI_OK) {
         pli_info_release(all);
         return err;

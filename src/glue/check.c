@@ -4,6 +4,7 @@
 
 #include "ft/failure.h"
 #include "glue/raise.h"
+#include "glue/world.h"
 #include "obj/handle_predefined.h"
 
 #include <stdio.h>
@@ -43,7 +44,10 @@ int pli_bad_handle(struct pli_obj *owner, const char *fn, const char *arg, enum 
         return pli_raise(&barred->obj, fn, pli_failure_refuse("the call", barred));
     }
     if (needs_init((uintptr_t)h, want)) {
-        err = pli_fail(PLI_ERR_OTHER, "was called before MPI_Init (or after MPI_Finalize)");
+        int is_over;
+        pli_world_finalized(&is_over);
+        err = pli_fail(PLI_ERR_OTHER, "was called %s",
+                       is_over ? "after MPI_Finalize" : "before MPI_Init");
     } else if (want == PLI_KIND_COMM && h == (const void *)MPI_COMM_ENDPOINTS) {
         err = pli_endpoint_static_why();
     } else {

@@ -3,6 +3,7 @@
 // them are there whatever ends the process.
 #include "msg/message_log.h"
 
+#include "base/checksum.h"
 #include "base/log.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +46,7 @@ enum pli_err pli_message_log_open(const char *dir, uint64_t job, uint32_t proc)
     snprintf(log_file.path, sizeof log_file.path, "%s/messages.%u", dir, proc);
     log_file.fd = open(log_file.path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     struct pli_message_log_title title = { .text = PLI_MESSAGE_LOG_TITLE, .job = job };
+    title.sum = pli_checksum(0, &title, offsetof(struct pli_message_log_title, sum));
     if (log_file.fd < 0 || write(log_file.fd, &title, sizeof title) != (ssize_t)sizeof title) {
         return pli_fail(PLI_ERR_OTHER, "the log of messages %s cannot be written: %s",
                         log_file.path, strerror(errno));
@@ -103,6 +106,8 @@ static bool take_open(const struct pli_request *recv, struct pli_message_log_hea
 
 static void write_message(struct pli_message_log_head *head, const void *data)
 {
+    head->data_sum = pli_checksum(0, data, (size_t)head->n_stored);
+    head->sum = pli_checksum(0, head, offsetof(struct pli_message_log_head, sum));
     struct iovec iov[2] = { { head, sizeof *head },
                             { (void *)(uintptr_t)data, (size_t)head->n_stored } };
     size_t left = sizeof *head + (size_t)head->n_stored;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The file of the messages that a process received (mpiexec --log-messages): a title, the number of
 // the job, which is in the names of processes that messages bear, then each message as its head and
-// its data. Written and read on machines of one byte order.
+// its data. Each part has a checksum (base/checksum.h). Written and read on machines of one byte order.
 #ifndef PLI_MSG_MESSAGE_LOG_WIRE_H
 #define PLI_MSG_MESSAGE_LOG_WIRE_H
 
 #include <stdint.h>
 
-#define PLI_MESSAGE_LOG_TITLE "messages of Pliant MPI 1\n"
+#define PLI_MESSAGE_LOG_TITLE "messages of Pliant MPI 2\n"
 
 enum { PLI_MESSAGE_LOG_MAGIC = 0x506c6f67 };
 
@@ -15,8 +15,9 @@ struct pli_message_log_title {
     char text[sizeof PLI_MESSAGE_LOG_TITLE - 1];
     uint8_t pad[7];
     uint64_t job; // as in the header of the node memory
+    uint64_t sum; // checksum of all before it
 };
-_Static_assert(sizeof(struct pli_message_log_title) == 40, "without holes");
+_Static_assert(sizeof(struct pli_message_log_title) == 48, "without holes");
 
 struct pli_message_log_head {
     uint32_t magic;
@@ -29,7 +30,9 @@ struct pli_message_log_head {
     int32_t src_rank, tag;
     uint8_t src_lane, form; // form: enum pli_form
     uint8_t pad[2];
+    uint64_t data_sum; // checksum of the bytes that follow
+    uint64_t sum;      // of all before it: the length can be relied on before the data is looked at
 };
-_Static_assert(sizeof(struct pli_message_log_head) == 56, "without holes");
+_Static_assert(sizeof(struct pli_message_log_head) == 72, "without holes");
 
 #endif

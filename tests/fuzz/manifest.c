@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "launcher/base/say.h"
-#include "launcher/ckpt/ckpt_sum.h"
+#include "base/checksum.h"
 #include "launcher/ckpt/manifest.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static void write_file(const uint8_t *data, size_t len)
     FUZZ_MUST(all != NULL);
     memcpy(all, data, len);
     if (len > 0 && data[len - 1] == '\n') {
-        uint64_t sum = pli_ckpt_hash(0, data, len);
+        uint64_t sum = pli_checksum(0, data, len);
         len += (size_t)snprintf(all + len, 32, "end %" PRIx64 "\n", sum);
     }
     fuzz_path(PLI_MANIFEST, all, len);

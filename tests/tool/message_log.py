@@ -3,6 +3,7 @@ import os
 import random
 import re
 import shutil
+import struct
 import sys
 import tempfile
 
@@ -68,10 +69,30 @@ def bad(at, env):
     os.truncate(path, os.path.getsize(path) // 2)
     r = Run("--replay", cut, "--replay-rank", 0, "-n", 3, PROBE, env=env)
     check(r.rc == 1 and "its log of messages ends here" in r.err, r)
+    damaged(cut, env)
     with open(path, "wb") as f:
         f.write(b"something else")
     r = Run("--replay", cut, "--replay-rank", 0, "-n", 3, PROBE, env=env)
     check(r.rc == 2 and "is not a log of messages that this version" in r.words, r)
+
+
+def damaged(at, env):
+    """One bit that changed is noticed before the program starts, wherever it is, and the place is named."""
+    path = os.path.join(at, "messages.0")
+    with open(path, "rb") as f:
+        whole_log = f.read()
+    title, head = 48, 72
+    first = title  # that has data: bytes 32 to 39 of a head say how many
+    while struct.unpack_from("=Q", whole_log, first + 32) == (0,):
+        first += head
+    for place, says in ((40, "checksum of its first 48 bytes"), (title + 33, f"the head of the message at byte {title} of {len(whole_log)}"),
+                        (first + head, f"the data of the message at byte {first} of")):
+        wrong = bytearray(whole_log)
+        wrong[place] ^= 4
+        with open(path, "wb") as f:
+            f.write(wrong)
+        r = Run("--replay", at, "--replay-rank", 0, "-n", 3, PROBE, env=env)
+        check(r.rc == 2 and r.out == "" and "messages.0 cannot be replayed: it is damaged: the checksum" in r.words and says in r.words, r)
 
 
 if __name__ == "__main__":

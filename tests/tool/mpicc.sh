@@ -34,6 +34,12 @@ must_fail 2 "nothing to compile" mpicc
 must_fail 2 "'?--showme:nonsense" mpicc --showme:nonsense
 must_fail 127 "no compiler 'nosuchcc'" env PLIANT_CC=nosuchcc mpicc a.c
 must_fail 1 "undeclared" mpicc -c part.c
+# Sources for another wrapper.
+echo "program p; end program" >p.f90
+must_fail 1 "mpicc: p.f90 is Fortran: mpifort compiles it" env PLIANT_CC=false mpicc p.f90
+must_fail 1 "mpicxx: p.f90 is Fortran: mpifort compiles it" env PLIANT_CXX=false mpicxx p.f90
+must_fail 1 "mpicc: p.cpp is C\+\+: mpicxx compiles it" env PLIANT_CC=false mpicc p.cpp
+env PLIANT_CC=true mpicc p.cpp
 
 # Arguments with blanks and quotes arrive as they were.
 mpicc '-DVALUE=sizeof "a b"' -c part.c -o 'odd name.o'

@@ -45,12 +45,59 @@ CASES = [
     (("/no/such/program",), ("no such file", "/no/such/program")),
     (("/tmp",), ("is a directory",)),
     (("no-such-program-at-all",), ("no-such-program-at-all", "PATH")),
+    (("4", *GOOD), ("no program 4", "try -n 4")),
+    ((".",), (".: it is a directory",)),
+    (("./a.c",), ("it is a source", "mpicc -o ./a ./a.c")),
+    (("b.f90",), ("it is a source", "mpifort -o b b.f90")),
+    (("./c.py",), ("python3 ./c.py",)),
     ((*GOOD, ":"), ("no program",)),
     ((*GOOD, ":", "-n", "1", "/no/such/program"), ("/no/such/program",)),
     (("",), ("no program",)),
 ]
 
+# Files that people name, of which some never end and others are no text: what is said of each.
+FILES = [("/dev/zero", "it is a device, not a file"), (".", "Is a directory"), ("./nuls", "it has NUL bytes: it is no text"),
+         ("./large", "it has more than 16 MiB"), ("/dev/fd/9", "it has more than 16 MiB")]
+
+
+def unreadable(folder):
+    """mpiexec reads none of them without an end; descriptor 9 is a pipe whose writer goes on."""
+    with open(os.path.join(folder, "nuls"), "wb") as f:
+        f.write(b"localhost\n\0\0")
+    with open(os.path.join(folder, "large"), "wb") as f:
+        f.truncate(1 << 30)
+    for name, why in FILES:
+        for option, rest in (("--hostfile", GOOD), ("-configfile", ()), ("--join", GOOD)):
+            if option == "--join" and name == ".":
+                continue  # a word without a slash is a token
+            words = ["timeout", "60", "bash", "-c", 'exec 9< <(yes); exec "$@"', "-", MPIEXEC, option, name, *rest]
+            p = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            said = " ".join(p.stderr.split())
+            check(p.returncode == 2 and p.stdout == "" and f"{name}: {why}" in said, f"{option} {name}: {p}")
+
+
+def others(folder):
+    """The other commands, with a file that never ends."""
+    def tool(name):
+        return os.path.join(os.path.dirname(MPIEXEC), name)
+    device = "it is a device, not a file"
+    for words, env, rc, said in (((tool("impirun"), "--join", "/dev/zero", "-n", "1", PROBE), {}, 2, device),
+                                 ((tool("upcrun"), "-n", "2", PROBE), {"HOSTS": "/dev/zero"}, 2, device),
+                                 ((tool("upcc"), "@/dev/zero"), {}, 1, device),
+                                 ((tool("upcc"), "@."), {}, 1, "Is a directory"),
+                                 ((tool("mpiinfo"), "--abi", "/dev/zero"), {}, 1, "it is a device or a pipe, not a file"),
+                                 ((MPIEXEC, *GOOD), {"PLIANT_TUNE_FILE": "/dev/zero"}, 0, f"is not used: {device}")):
+        p = subprocess.run(["timeout", "60", *words], cwd=folder, env={**os.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                           check=False)
+        check(p.returncode == rc and said in " ".join((p.stdout + p.stderr).split()), f"{words} {env}: {p}")
+
+
 with tempfile.TemporaryDirectory() as here:
+    for name in ("a.c", "b.f90", "c.py"):
+        with open(os.path.join(here, name), "w", encoding="ascii") as f:
+            f.write("text\n")
+    unreadable(here)
+    others(here)
     for args, words in CASES:
         r = Run(*args, cwd=here)
         check(r.rc == 2 and r.out == "", f"{args}: {r}")

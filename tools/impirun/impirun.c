@@ -3,6 +3,7 @@
 // this machine.
 #include "impirun.h"
 
+#include "base/text_file.h"
 #include "impirun_options.h"
 #include "impirun_part.h"
 #include "wire/impi_token.h"
@@ -273,13 +274,10 @@ static void take_join(struct pli_option_use *use)
         pli_impirun_bad("--join needs a token and a command: impirun --join TOKEN -n 2 ./a.out");
     }
     if (strchr(word[0], '/') != NULL) {
-        FILE *f = fopen(word[0], "re");
-        if (f == NULL || fgets(line, sizeof line, f) == NULL) {
-            pli_impirun_bad("--join: cannot read a token from %s: %s", word[0],
-                            f == NULL ? strerror(errno) : "it is empty");
+        char why[128];
+        if (!pli_text_file_word(word[0], line, sizeof line, why, sizeof why)) {
+            pli_impirun_bad("--join: cannot read a token from %s: %s", word[0], why);
         }
-        fclose(f);
-        line[strcspn(line, " \t\r\n")] = '\0';
     } else {
         snprintf(line, sizeof line, "%s", word[0]);
         memset(word[0], 'x', strlen(word[0])); // others can read the words of a process

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,8 +171,14 @@ bool pli_abi_print_file(const char *file)
 {
     char path[PATH_MAX], interpreter[PATH_MAX];
     bool is_dynamic = false;
-    if (!find(file, path, sizeof path)) {
+    struct stat st;
+    if (!find(file, path, sizeof path) || stat(path, &st) != 0) {
         printf("%s: %s\n", file, strerror(errno));
+        return false;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        printf("%s: it is %s, not a file\n", file,
+               S_ISDIR(st.st_mode) ? "a directory" : "a device or a pipe");
         return false;
     }
     printf("%s\n", path);

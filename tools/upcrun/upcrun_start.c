@@ -4,6 +4,7 @@
 // reserved rows.
 #include "upcrun_start.h"
 
+#include "base/text_file.h"
 #include "upcrun.h"
 
 #include <errno.h>
@@ -50,10 +51,21 @@ static void find_mpiexec(char *to, size_t cap)
     }
 }
 
-// The next host that the file names, in line; NULL at its end.
-static const char *next_host(FILE *f, char *line, int cap)
+// The hosts that HOSTS names, one on each line.
+static char *read_hosts(const char *path)
 {
-    while (fgets(line, cap, f) != NULL) {
+    char why[128], *text = pli_text_file_read(path, why, sizeof why);
+    if (text == NULL) {
+        pli_upcrun_bad("HOSTS=%s: cannot read the list of hosts: %s", path, why);
+    }
+    return text;
+}
+
+// The next host that the text names; NULL at its end.
+static const char *next_host(char **at)
+{
+    char *line;
+    while ((line = pli_text_file_line(at)) != NULL) {
         char *name = line + strspn(line, " \t");
         name[strcspn(name, " \t\r\n#:")] = '\0';
         if (*name != '\0') {
@@ -66,15 +78,12 @@ static const char *next_host(FILE *f, char *line, int cap)
 // -N must not ask for more hosts than there are names.
 static void count_hosts(const char *path, long wanted)
 {
-    char line[300];
+    char *text = read_hosts(path), *at = text;
     long n = 0;
-    FILE *f = fopen(path, "r");
-    while (f != NULL && n < wanted && next_host(f, line, sizeof line) != NULL) {
+    while (n < wanted && next_host(&at) != NULL) {
         n++;
     }
-    if (f != NULL) {
-        fclose(f);
-    }
+    free(text);
     if (n < wanted) {
         pli_upcrun_bad("-N %ld: HOSTS=%s names only %ld", wanted, path, n);
     }
@@ -199,15 +208,11 @@ static int wait_all(long n)
 // all of them must be this host.
 static void check_hosts(const char *path)
 {
-    char line[300], own[256] = "";
+    char own[256] = "", *text = read_hosts(path), *at = text;
     const char *name;
-    FILE *f = fopen(path, "r");
-    if (f == NULL) {
-        pli_upcrun_bad("HOSTS=%s: cannot read the list of hosts: %s", path, strerror(errno));
-    }
     gethostname(own, sizeof own - 1);
     own[strcspn(own, ".")] = '\0';
-    while ((name = next_host(f, line, sizeof line)) != NULL) {
+    while ((name = next_host(&at)) != NULL) {
         size_t len = strcspn(name, ".");
         bool is_here = strcasecmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
                        (strlen(own) == len && strncasecmp(name, own, len) == 0);
@@ -217,7 +222,7 @@ static void check_hosts(const char *path)
                            path, name, own);
         }
     }
-    fclose(f);
+    free(text);
 }
 
 int pli_upcrun_below(const struct pli_upcrun_shape *s, const char *boot)

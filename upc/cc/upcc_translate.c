@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+enum { MAX_SOURCE = 256 << 20 };
+
 static _Noreturn void __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
 {
     va_list ap;
@@ -58,11 +60,18 @@ static bool read_all(const char *path, struct text *t)
     }
     char buf[65536];
     size_t n;
-    while ((n = fread(buf, 1, sizeof buf, f)) > 0) {
+    while ((n = fread(buf, 1, sizeof buf, f)) > 0 && t->len <= MAX_SOURCE) {
         pli_unit_arena_text_add(t, buf, n);
     }
+    if (n > 0) { // such as of a device
+        fprintf(stderr, "upcc-translate: %s has more than 256 MiB\n", path);
+    } else if (ferror(f)) {
+        fprintf(stderr, "upcc-translate: cannot read ");
+        perror(path);
+    }
+    bool is_good = n == 0 && !ferror(f);
     fclose(f);
-    return true;
+    return is_good;
 }
 
 static bool write_all(const char *path, const struct text *t)

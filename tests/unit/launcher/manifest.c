@@ -3,7 +3,7 @@
 // has numbers that fit together.
 #include "launcher/ckpt/manifest.h"
 
-#include "launcher/ckpt/ckpt_sum.h"
+#include "base/checksum.h"
 #include "launcher/base/say.h"
 #include "t.h"
 
@@ -31,7 +31,7 @@ static void write_sealed(const char *text, size_t len)
     char *all = malloc(len + 64);
     T_MUST(all != NULL);
     memcpy(all, text, len);
-    int n = snprintf(all + len, 64, "end %016" PRIx64 "\n", pli_ckpt_hash(0, text, len));
+    int n = snprintf(all + len, 64, "end %016" PRIx64 "\n", pli_checksum(0, text, len));
     write_text(all, len + (size_t)n);
     free(all);
 }

@@ -2,6 +2,8 @@
 // Builds and runs command lines. Their strings live as long as the driver.
 #include "cmd.h"
 
+#include "base/text_file.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -75,23 +77,26 @@ static const char *read_word(const char *s, char *to, bool *is_any)
 
 void pli_cmd_expand(struct cmd *c, const char *word, int depth)
 {
-    FILE *f = word[0] == '@' && depth < MAX_DEPTH ? fopen(word + 1, "re") : NULL;
-    if (f == NULL) {
+    bool is_file = word[0] == '@' && depth < MAX_DEPTH && access(word + 1, R_OK) == 0;
+    if (!is_file) {
         pli_cmd_add(c, word); // as it is, like gcc
         return;
     }
-    char *text = NULL;
-    size_t cap = 0;
-    ssize_t n = getdelim(&text, &cap, '\0', f);
-    fclose(f);
-    bool is_any = n > 0;
+    char why[128], *text = pli_text_file_read(word + 1, why, sizeof why);
+    if (text == NULL) {
+        fprintf(stderr, "upcc: cannot read options from %s: %s\n", word + 1, why);
+        exit(1);
+    }
+    bool is_any = true;
+    char *one = need(malloc(strlen(text) + 1));
     for (const char *s = text; is_any;) {
-        char *one = need(malloc((size_t)n + 1));
         s = read_word(s, one, &is_any);
         if (is_any) {
-            pli_cmd_expand(c, one, depth + 1);
+            pli_cmd_expand(c, need(strdup(one)), depth + 1);
         }
     }
+    free(one);
+    free(text);
 }
 
 void pli_cmd_all(struct cmd *c, const struct cmd *from)
@@ -124,7 +129,8 @@ int pli_cmd_run_to(const struct cmd *c, bool echo, int err)
             dup2(err, STDERR_FILENO);
         }
         execvp(c->argv[0], c->argv);
-        fprintf(stderr, "upcc: cannot run %s: %s\n", c->argv[0], strerror(errno));
+        fprintf(stderr, "upcc: cannot run %s: %s%s\n", c->argv[0], strerror(errno),
+                errno == ENOENT ? "; install it, or name a C compiler with CC" : "");
         _exit(127);
     }
     int status = 0;
