@@ -25,6 +25,7 @@ enum {
     WORTH = 16385,      // below it blocks are faster everywhere
     HELP_WORTH = 65536, // from here on the sender's core may help. bench: lat
     BOTH_WORTH = 65536, // from here on data that goes both ways is a case of its own
+    BOTH_STAYS = 64,    // messages: the other side may have read its window before this one has
     MANY_WORTH = 65536, // below it a buffer that several ranks get is not read by them
     COLL_READ = 131072, // between these a collective that also sends reads alone
     COLL_READ_END = 1 << 20,
@@ -213,30 +214,38 @@ static bool fetch_list(struct pli_conn *from, uint64_t want, uint64_t address, u
     return pli_peer_memory_read(from->shm.box, &to, 1, &source, 1, len);
 }
 
+static bool is_coll(const struct pli_request *recv)
+{
+    return (recv->item.context & 3) == PLI_CHAN_COLL;
+}
+
+// A nonblocking receive that finds its message on a lane that sends as well is read when the
+// program waits: the sends that come next are wanted first, else the other side, which is ahead,
+// would have nothing to copy until this one has copied all that it posts receives for.
+static bool is_read_late(const struct pli_request *recv, uint64_t want)
+{
+    const struct pli_lane *lane = recv->lane;
+    return lane->is_posting && lane->both_left > 0 && want >= BOTH_WORTH && !is_coll(recv);
+}
+
 // Whether the lane sends as well, so that this core copies in any case. In collectives many ranks
 // do, and are fast only when all go the same way: they do not try ways.
 static bool choose_both(const struct pli_request *recv, uint64_t want, enum pli_copy_way *out)
 {
     struct pli_lane *lane = recv->lane;
-    bool is_coll = (recv->item.context & 3) == PLI_CHAN_COLL;
-    if (lane->is_posting && lane->is_both && !is_coll && want >= BOTH_WORTH) {
-        // The sends that come next are wanted first: else the other side, which is ahead, would
-        // have nothing to copy until this one has copied all that it posts receives for.
-        *out = PLI_COPY_BLOCKS;
-        return true;
-    }
-    if (!lane->is_posting && !is_coll) {
-        lane->is_both = lane->n_offer > 0;
-    }
-    if (lane->n_offer == 0 || want < BOTH_WORTH) {
+    if (want < BOTH_WORTH) {
         return false;
     }
-    if (!is_coll) {
-        *out = pli_copy_select_both(lane, want);
-        return true;
+    if (is_coll(recv)) {
+        *out = PLI_COPY_READ;
+        return lane->n_offer > 0 && want >= COLL_READ && want < COLL_READ_END;
     }
-    *out = PLI_COPY_READ;
-    return want >= COLL_READ && want < COLL_READ_END;
+    bool is_both = lane->n_offer > 0 || lane->both_left > 0;
+    if (is_both) {
+        *out = pli_copy_select_both(lane, want);
+    }
+    lane->both_left = lane->n_offer > 0 ? BOTH_STAYS : (uint8_t)(lane->both_left - is_both);
+    return is_both;
 }
 
 // The way for a message that may be read.
@@ -267,6 +276,9 @@ enum pli_cma_result pli_cma_accept(struct pli_request *recv, struct pli_conn *fr
         return PLI_CMA_FAILED;
     }
     bool is_dense = n_piece == 1 && recv->type->is_dense;
+    if (is_dense && is_read_late(recv, want)) {
+        return PLI_CMA_LATER;
+    }
     enum pli_copy_way way = choose(recv, want, is_dense, now);
     enum pli_cma_result result;
     if (way == PLI_COPY_BLOCKS) {

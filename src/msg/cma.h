@@ -29,6 +29,7 @@ static inline void pli_cma_offer_end(struct pli_request *send)
 enum pli_cma_result {
     PLI_CMA_FAILED,    // not all is there, or nothing was tried: the data has to come in blocks
     PLI_CMA_DONE,      // all is there
+    PLI_CMA_LATER,     // nothing was tried: ask again when the program waits
     PLI_CMA_UNDER_WAY, // the other side has the rest of it, and will say what became of it
 };
 

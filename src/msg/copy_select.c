@@ -21,15 +21,16 @@
 enum {
     CLASS_MIN = 14, // log2 of the smallest size
     N_CLASS = 12,
-    TRY = 4,        // messages in a row with one way when it is tried
-    FIRST = 8,      // before that, when nothing went this way yet: they do not count
-    LOOK = 32,      // messages after which the best way is looked at again
-    STAY = 4,       // such looks before another way is tried
-    PATIENCE = 64,  // messages for which a change waits until none is under way
-    RARELY = 4,     // a way that is far slower is tried again every so many times
-    VAIN = 3,       // rows without a measurement before a way counts as bad
-    BOTH_TRY = 8,   // messages both ways with one way when it is tried,
-    BOTH_STAY = 256 // and between two such trials
+    TRY = 4,             // messages in a row with one way when it is tried
+    FIRST = 8,           // before that, when nothing went this way yet: they do not count
+    LOOK = 32,           // messages after which the best way is looked at again
+    STAY = 4,            // such looks before another way is tried
+    PATIENCE = 64,       // messages for which a change waits until none is under way
+    RARELY = 4,          // a way that is far slower is tried again every so many times
+    VAIN = 3,            // rows without a measurement before a way counts as bad
+    BOTH_TRY = 8,        // messages both ways with one way when it is tried,
+    BOTH_STAY = 256,     // between the first two such trials,
+    BOTH_STAY_MAX = 4096 // and later on
 };
 
 #define UNMEASURED 1e3f // where no measurement counted: a second for a megabyte
@@ -45,7 +46,8 @@ struct class
     int32_t left;    // messages in a row that are to come
     // Both ways: work of this core by byte; 0: not measured.
     float work[PLI_N_COPY_WORK];
-    uint32_t n_both; // messages so far
+    enum pli_copy_way both_way;
+    uint32_t n_both, both_stay; // messages since both were compared; how many go both_way
 };
 
 // Guarded by the lane's lock.
@@ -234,20 +236,37 @@ static float both_cost(const struct class *c, enum pli_copy_way way)
     return in > 0 && out > 0 ? in + out : 2 * (in + out);
 }
 
+static enum pli_copy_way other_of(enum pli_copy_way way)
+{
+    return way == PLI_COPY_READ ? PLI_COPY_BLOCKS : PLI_COPY_READ;
+}
+
+// Both ways were tried. The one in use stays unless the other one is clearly better, and what stays
+// is compared ever more rarely: messages that go another way than those around them wait for the
+// other core, and a window with a few of them is slower than with either way alone.
+static void settle_both(struct class *c)
+{
+    enum pli_copy_way other = other_of(c->both_way);
+    // The work with blocks leaves out what it takes to wait for them.
+    bool is_better = both_cost(c, other) < both_cost(c, c->both_way) * 0.85f;
+    bool is_new = is_better || c->both_stay < BOTH_STAY;
+    c->both_way = is_better ? other : c->both_way;
+    c->both_stay = is_new                         ? BOTH_STAY
+                   : c->both_stay < BOTH_STAY_MAX ? c->both_stay * 2
+                                                  : BOTH_STAY_MAX;
+}
+
 enum pli_copy_way pli_copy_select_both(struct pli_lane *lane, uint64_t size)
 {
     struct class *c = class_of(&all_costs[lane->index], size);
-    uint32_t n = c->n_both++ % BOTH_STAY;
-    float read = both_cost(c, PLI_COPY_READ), blocks = both_cost(c, PLI_COPY_BLOCKS);
-    // The work with blocks leaves out what it takes to wait for them.
-    enum pli_copy_way best = blocks < read * 0.85f ? PLI_COPY_BLOCKS : PLI_COPY_READ;
-    enum pli_copy_way other = best == PLI_COPY_READ ? PLI_COPY_BLOCKS : PLI_COPY_READ;
-    if (c->n_both <= 2 * BOTH_TRY) {
-        return c->n_both <= BOTH_TRY ? PLI_COPY_READ : PLI_COPY_BLOCKS;
+    if (c->both_stay == 0) {
+        c->both_stay = BOTH_TRY;
+        c->both_way = PLI_COPY_READ;
+    } else if (c->n_both == c->both_stay + BOTH_TRY) {
+        settle_both(c);
+        c->n_both = 0;
     }
-    float cost = both_cost(c, best), its = both_cost(c, other);
-    bool is_worth = its < cost * 1.5f || c->n_both / BOTH_STAY % RARELY == 0;
-    return n < BOTH_TRY && is_worth ? other : best;
+    return c->n_both++ < c->both_stay ? c->both_way : other_of(c->both_way);
 }
 
 void pli_copy_select_work(struct pli_lane *lane, enum pli_copy_work work, uint64_t size,

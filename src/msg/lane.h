@@ -75,9 +75,9 @@ struct pli_lane {
     uint64_t hole_at, hole_ns; // a place in the mailbox that stays empty, and since when
     uint64_t reclaim_ns;       // when blocks that dead processes held were last looked for
     struct pli_handle_pool requests;
-    struct pli_list streams; // sends whose data goes out in pieces
+    struct pli_list streams; // sends whose data goes out in pieces, receives that read later
     uint32_t n_offer;        // sends that were offered and may be read, see cma.c
-    bool is_both;            // there were some when a large message came last
+    uint8_t both_left;       // large messages for which data counts as going both ways
     bool is_posting;         // a nonblocking receive begins that finds its message
     struct pli_list stalled; // conns with something pending
     struct pli_list pollers, tasks;

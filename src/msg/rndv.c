@@ -93,6 +93,13 @@ static void accept_blocks(struct pli_request *recv, struct pli_conn *from, uint6
     }
 }
 
+// Something is to be moved while the lane is polled.
+static void add_stream(struct pli_request *r)
+{
+    pli_list_push(&r->lane->streams, &r->link);
+    pli_lane_wake(r->lane); // a thread that sleeps there must move it; this one may not poll again
+}
+
 void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint64_t want,
                           uint64_t address, uint32_t n_piece)
 {
@@ -111,6 +118,11 @@ void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint6
         return;
     }
     enum pli_cma_result result = pli_cma_accept(recv, from, want, address, n_piece);
+    if (result == PLI_CMA_LATER) {
+        recv->moved = address;
+        add_stream(recv);
+        return;
+    }
     if (result != PLI_CMA_FAILED && recv->lane->statistics != NULL) {
         pli_statistics_hooks->one_copy(recv);
     }
@@ -156,8 +168,7 @@ static void begin_stream(struct pli_request *send, uint64_t receiver_req, uint64
     send->remote = receiver_req;
     send->moved = 0;
     send->bytes = want;
-    pli_list_push(&send->lane->streams, &send->link);
-    pli_lane_wake(send->lane); // a thread that sleeps there must push; this one may not poll again
+    add_stream(send);
 }
 
 // Whether the piece at this offset is timed for copy_select.h: one in each so many bytes.
@@ -219,6 +230,16 @@ static bool push_piece(struct pli_request *send)
     return true;
 }
 
+// Read a message that was left for the time when the program waits.
+static void read_late(struct pli_request *recv)
+{
+    uint64_t address = recv->moved;
+    pli_list_remove(&recv->link);
+    recv->moved = 0;
+    pli_rndv_accept_near(recv, recv->conn, recv->bytes < recv->size ? recv->bytes : recv->size,
+                         address, 1);
+}
+
 int pli_rndv_push(struct pli_lane *lane)
 {
     int n_pushed = 0;
@@ -226,6 +247,10 @@ int pli_rndv_push(struct pli_lane *lane)
     while (at != &lane->streams) {
         struct pli_request *send = PLI_CONTAINER(at, struct pli_request, link);
         struct pli_list *next = at->next;
+        if ((send->flags & PLI_REQ_SEND) == 0) {
+            read_late(send);
+            return n_pushed + 1;
+        }
         // A few pieces, then a look at the mailbox: the other direction wants to move as well.
         while (send->moved < send->bytes && n_pushed < 4 && push_piece(send)) {
             n_pushed++;

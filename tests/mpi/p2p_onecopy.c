@@ -133,6 +133,38 @@ static void window(int round)
     T_OK(memcmp(in, image, WINDOW * n) == 0);
 }
 
+// Receives that find their messages, on a lane that sends as well: they are read when the program
+// waits or tests, also where one is too short.
+static void posted_late(bool is_tested)
+{
+    enum { LONG = 300000, SHORT = 100000 };
+    MPI_Request r[4];
+    MPI_Status st[4];
+    fill(out, 2 * LONG, (uint32_t)(20 + rank));
+    memset(in, 0, 2 * LONG);
+    for (int i = 0; i < 2; i++) {
+        MPI_Isend(out + i * LONG, LONG, MPI_BYTE, other, i, MPI_COMM_WORLD, &r[2 + i]);
+    }
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, other, 2, NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE); // both offers are here now
+    MPI_Irecv(in, LONG, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(in + LONG, SHORT, MPI_BYTE, other, 1, MPI_COMM_WORLD, &r[1]);
+    int is_done = 0, code = MPI_SUCCESS;
+    while (is_tested && !is_done) {
+        code = MPI_Testall(4, r, &is_done, st);
+    }
+    code = is_tested ? code : MPI_Waitall(4, r, st);
+    T_EQ(code, MPI_ERR_IN_STATUS);
+    T_EQ(st[0].MPI_ERROR, MPI_SUCCESS);
+    T_EQ(st[0].MPI_SOURCE, other);
+    int class;
+    MPI_Error_class(st[1].MPI_ERROR, &class);
+    T_EQ(class, MPI_ERR_TRUNCATE);
+    fill(image, 2 * LONG, (uint32_t)(20 + other));
+    T_OK(memcmp(in, image, LONG + SHORT) == 0);
+    T_EQ(in[LONG + SHORT], 0);
+}
+
 // A message that is too long: what fits is there, and the error says so.
 static void truncated(void)
 {
@@ -237,6 +269,7 @@ static void alone_by_turns(bool is_later)
         any_message(i % 2, i);
         if (i % 6 == 0) {
             window(i);
+            posted_late(i % 12 == 0);
         }
     }
 }
