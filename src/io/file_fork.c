@@ -7,7 +7,7 @@
 #include "io/file.h"
 #include "io/file_async.h"
 #include "io/file_map.h"
-#include "io/file_open.h"
+#include "io/file_list.h"
 #include "io/file_shared.h"
 #include "io/file_shared_batch.h"
 #include "obj/comm.h"
@@ -32,7 +32,7 @@ static void suspend_one(struct pli_file *f, void *arg)
 
 void pli_file_fork_suspend(void)
 {
-    pli_file_open_each(suspend_one, NULL);
+    pli_file_list_each(suspend_one, NULL);
 }
 
 static void resume_one(struct pli_file *f, void *arg)
@@ -46,7 +46,7 @@ static void resume_one(struct pli_file *f, void *arg)
 enum pli_err pli_file_fork_resume(void)
 {
     enum pli_err err = PLI_OK;
-    pli_file_open_each(resume_one, &err);
+    pli_file_list_each(resume_one, &err);
     return err;
 }
 
@@ -87,7 +87,7 @@ static void check_one(struct pli_file *f, void *arg)
 enum pli_err pli_file_fork_check(void)
 {
     enum pli_err err = PLI_OK;
-    pli_file_open_each(check_one, &err);
+    pli_file_list_each(check_one, &err);
     return err;
 }
 
@@ -104,7 +104,7 @@ static void leave_one(struct pli_file *f, void *arg)
 
 void pli_file_fork_leave(void)
 {
-    pli_file_open_each(leave_one, NULL);
+    pli_file_list_each(leave_one, NULL);
 }
 
 static void lose_one(struct pli_file *f, void *arg)
@@ -112,14 +112,14 @@ static void lose_one(struct pli_file *f, void *arg)
     (void)arg;
     if (f->comm->obj.kind == PLI_KIND_LOST) {
         close(f->fd);
-        pli_file_open_forget(f);
+        pli_file_list_remove(f);
         atomic_store_explicit(&f->obj.kind, PLI_KIND_LOST, memory_order_relaxed);
     }
 }
 
 void pli_file_fork_lose(void)
 {
-    pli_file_open_each(lose_one, NULL);
+    pli_file_list_each(lose_one, NULL);
 }
 
 struct next {
@@ -141,8 +141,8 @@ enum pli_err pli_file_fork_connect(void)
 {
     enum pli_err err = pli_file_fork_resume();
     struct next n = { 0, NULL };
-    for (pli_file_open_each(find_next, &n); n.f != NULL && err == PLI_OK;
-         pli_file_open_each(find_next, &n)) {
+    for (pli_file_list_each(find_next, &n); n.f != NULL && err == PLI_OK;
+         pli_file_list_each(find_next, &n)) {
         err = n.f->pointer.win == NULL ? pli_file_shared_make(n.f, n.f->pos_shared) : PLI_OK;
         n = (struct next){ n.f->comm->context, NULL };
     }

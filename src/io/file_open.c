@@ -2,12 +2,12 @@
 // Opens and closes files: rank 0 makes the file, and all members fail where one does.
 #include "io/file_open.h"
 
-#include "ckpt/freeze.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 #include "io/file.h"
 #include "io/file_async.h"
 #include "io/file_coll.h"
+#include "io/file_list.h"
 #include "io/file_map.h"
 #include "io/file_query.h"
 #include "io/file_ring.h"
@@ -263,42 +263,9 @@ static enum pli_err open_span(struct pli_file *f, struct pli_comm *comm, uint64_
     return err == PLI_OK ? pli_file_shared_create_far(f, comm) : err;
 }
 
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pli_list all = { &all, &all };
-
-void pli_file_open_each(void (*fn)(struct pli_file *f, void *arg), void *arg)
-{
-    for (struct pli_list *at = all.next, *next; at != &all; at = next) {
-        next = at->next;
-        fn(PLI_CONTAINER(at, struct pli_file, all), arg);
-    }
-}
-
-static void drop_one(struct pli_file *f, void *arg)
-{
-    (void)arg;
-    pli_file_map_drop(f);
-}
-
-// Context: pli_freeze_on_drop. Where a thread was stopped while it changed the list, mappings stay.
-static void drop_maps(void)
-{
-    if (pthread_mutex_trylock(&all_lock) == 0) {
-        pli_file_open_each(drop_one, NULL);
-        pthread_mutex_unlock(&all_lock);
-    }
-}
-
-void pli_file_open_forget(struct pli_file *f)
-{
-    pthread_mutex_lock(&all_lock);
-    pli_list_remove(&f->all);
-    pthread_mutex_unlock(&all_lock);
-}
-
 static void destroy(struct pli_file *f)
 {
-    pli_file_open_forget(f);
+    pli_file_list_remove(f);
     pli_file_async_end(f);
     pli_file_coll_end(f);
     pli_file_shared_map_close(f);
@@ -417,10 +384,7 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
     if (err != PLI_OK) {
         return refuse(f, err);
     }
-    pli_freeze_on_drop(drop_maps);
-    pthread_mutex_lock(&all_lock);
-    pli_list_push(&all, &f->all);
-    pthread_mutex_unlock(&all_lock);
+    pli_file_list_add(f);
     *out = f;
     return PLI_OK;
 }

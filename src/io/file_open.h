@@ -11,11 +11,6 @@ struct pli_comm;
 struct pli_file;
 struct pli_info;
 
-// All open files of this process, the oldest first. Context: no other thread opens or closes one.
-void pli_file_open_each(void (*fn)(struct pli_file *f, void *arg), void *arg);
-// It is lost: it is not among them any more.
-void pli_file_open_forget(struct pli_file *f);
-
 // Of MPI_File_close.
 enum pli_err pli_file_open_close(struct pli_file *f);
 // As the API table calls them.

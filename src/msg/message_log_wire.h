@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The file of the messages that a process received (mpiexec --log-messages): a title, the number of
 // the job, which is in the names of processes that messages bear, then each message as its head and
-// its data. Each part has a checksum (base/checksum.h). Written and read on machines of one byte order.
+// its data. Each part has a checksum (base/checksum.h). Written and read on machines of one byte
+// order.
 #ifndef PLI_MSG_MESSAGE_LOG_WIRE_H
 #define PLI_MSG_MESSAGE_LOG_WIRE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of rules is written past a link that another user has put in the place of its new version.
+// A table of rules is written past a link that another user put in the place of its new version.
 #include "launcher/job/tune_file.h"
 
 #include "t.h"
