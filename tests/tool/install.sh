@@ -57,6 +57,7 @@ must_say "^$expected$" mpiexec -n 2 ./c
 readelf -d c | grep -q 'NEEDED.*\[libmpi_abi\.so\.1\]' || fail "the soname is not that of the standard ABI"
 sed 's/libmpi_abi\.so\.1/libmpi_abi.so.0/g' c >built_before && chmod +x built_before
 must_say "^$expected$" mpiexec -n 2 ./built_before
+must_say "^$expected$" impirun --local -n 1 ./c : -n 1 ./c
 ask='import ctypes as c; said = c.create_string_buffer(8192); c.CDLL("libmpi.so").MPI_Get_library_version(said, c.byref(c.c_int())); print(said.value.decode())'
 is_sanitized || must_say "Pliant MPI" mpiexec -n 2 python3 -c "$ask" # a sanitizer must come before all other libraries
 mpicxx -Wall -Wextra -Werror -std=c++11 -o cxx pair.cc

@@ -67,7 +67,12 @@ const char *pli_impirun_abi_library(const char *program)
     FILE *f = list(program, &pid);
     found[0] = '\0';
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-        if (sscanf(line, " libmpi_abi.so.%*d => %4095s (", path) == 1 && path[0] == '/') {
+        char *end = strstr(line, " (0x"); // behind the path, which may have blanks
+        if (end == NULL) {
+            continue;
+        }
+        *end = '\0';
+        if (sscanf(line, " libmpi_abi.so.%*d => %4095[^\n]", path) == 1 && path[0] == '/') {
             memcpy(found, path, sizeof found);
         }
     }
