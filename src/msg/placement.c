@@ -108,6 +108,16 @@ static bool read_mask(cpu_set_t *mask)
     return sched_getaffinity(0, sizeof *mask, mask) == 0 && CPU_COUNT(mask) > 1;
 }
 
+// Whether it is still as the library has set it. What somebody has bound it to meanwhile stays, and
+// so does the affinity that it was given where an image of it goes on, maybe on a machine with other
+// processors.
+static bool is_kept_on(int cpu)
+{
+    cpu_set_t now;
+    return sched_getaffinity(0, sizeof now, &now) == 0 && CPU_COUNT(&now) == 1 &&
+           CPU_ISSET(cpu, &now);
+}
+
 // False: it is not allowed, now and later.
 static bool move(int here, int to)
 {
@@ -120,7 +130,7 @@ static bool move(int here, int to)
     if (sched_setaffinity(0, sizeof one, &one) != 0) {
         return errno != EPERM && errno != ENOSYS; // else the processor has just gone
     }
-    if (sched_setaffinity(0, sizeof mask, &mask) != 0) {
+    if (is_kept_on(to) && sched_setaffinity(0, sizeof mask, &mask) != 0) {
         pli_log(PLI_WARN, "this rank stays on processor %d: its affinity could not be set back: %s",
                 to, strerror(errno));
         return false;
@@ -241,14 +251,7 @@ bool pli_placement_sleep(bool is_endless, cpu_set_t *mask_out)
 
 void pli_placement_wake(const cpu_set_t *mask)
 {
-    // What somebody has bound it to meanwhile stays, and so does the affinity that it was given
-    // where an image of it goes on, maybe on a machine with other processors.
-    cpu_set_t now;
-    if (sched_getaffinity(0, sizeof now, &now) != 0 || CPU_COUNT(&now) != 1 ||
-        !CPU_ISSET(sleeps_on, &now)) {
-        return;
-    }
-    if (sched_setaffinity(0, sizeof *mask, mask) != 0) {
+    if (is_kept_on(sleeps_on) && sched_setaffinity(0, sizeof *mask, mask) != 0) {
         pli_log(PLI_WARN,
                 "this rank stays on its processor: its affinity could not be set back: %s",
                 strerror(errno));

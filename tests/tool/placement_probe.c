@@ -96,8 +96,9 @@ static const char *judge(bool is_bound)
     if (is_bound && CPU_COUNT(&after) != 1) {
         return "it is not bound any more";
     }
-    // A change just before it falls asleep cannot be told from none.
-    return 4 * n_lost > n_pinned ? "what another thread bound it to was lost" : NULL;
+    // A change just before it falls asleep cannot be told from none. On a busy machine it sleeps so
+    // seldom that few are seen.
+    return n_lost > 2 + n_pinned / 4 ? "what another thread bound it to was lost" : NULL;
 }
 
 int main(int argc, char **argv)

@@ -33,7 +33,7 @@ struct pli_board {
     bool is_oversubscribed; // the ranks of this host outnumber its cores
     bool is_unfinished;     // the last operation was left without waiting for the others,
     bool was_wrong;         // and they had called something else
-    bool is_reader;         // its last entry of the ring was another member's
+    bool is_reader;         // it last read what another member wrote, and wrote nothing
     uint64_t seq;           // of the last operation that all members take part in
     uint64_t ring_at, ring_room;        // next entry of the ring; entries below may be written
     uint64_t ring_mine[PLI_BOARD_RING]; // seq that I gave each entry last
