@@ -85,7 +85,7 @@ def refused(head):
                       (head + "allreduce 3-2 0-100 ring\n", "has a range that is none"),
                       (head + "x" * 5000 + "\n", "is too long"),
                       (head.replace("cores ", "cores 1"), "it is for 1"),
-                      (head + "# large\n" * 20000, "it does not begin with")):
+                      (head + "# large\n" * 20000, "it has more than 65536 bytes")):
         r = Run("-n", 2, "true", env={"PLIANT_TUNE_FILE": write(text)})
         check(r.rc == 0 and "is not used" in r.words and why in r.words and "mpiinfo --tune measures" in r.words,
               f"{text[:80]!r}: {r}")

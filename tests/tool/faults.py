@@ -107,7 +107,7 @@ def ask(env, d, fault, *options):
     p = start({**env, "PLIANT_FAULT": fault}, "--checkpoint-dir", d, *options, "-n", 2, PROBE, 20, 5, gate(d),
               *(("state",) if "state" in options else ()))
     text = wait_for(p, "step 3 ")
-    r = Run("checkpoint", p.pid, tool=MPICTL)
+    r = Run("checkpoint", p.pid, tool=MPICTL, timeout=180)  # CRIU may wait long for a core
     text = let_go(p, d, text)
     shut_gate(d)
     nothing_left(env, fault)
@@ -296,7 +296,7 @@ def full(env, d):
         n_bad = 0
         for k in range(0, 12):
             ballast = fill(d, size * k // 8)
-            r = Run("checkpoint", p.pid, tool=MPICTL)
+            r = Run("checkpoint", p.pid, tool=MPICTL, timeout=180)  # CRIU may wait long for a core
             os.unlink(ballast)
             n_bad += r.rc != 0
             check(r.rc == 0 or "written" in r.err or "space" in r.err, f"{k}: {r}")

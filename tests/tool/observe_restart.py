@@ -20,9 +20,9 @@ def lives(d, first, later=()):
     """A job that ends behind its checkpoint, and what goes on from it."""
     images = os.path.join(d, "images")
     shutil.rmtree(images, ignore_errors=True)
-    a = Run("--checkpoint-dir", images, *first, "-n", N, PROBE, "restored")
+    a = Run("--checkpoint-dir", images, *first, "-n", N, PROBE, "restored", timeout=180)
     check(a.rc == 3 and "lost" in a.out, a)
-    b = Run(*later, "--restart", images)
+    b = Run(*later, "--restart", images, timeout=180)
     check(b.rc == 0 and b.out.count("after") == 10 * (N - 1), b)
     return a, b
 
