@@ -109,8 +109,8 @@ static bool read_mask(cpu_set_t *mask)
 }
 
 // Whether it is still as the library has set it. What somebody has bound it to meanwhile stays, and
-// so does the affinity that it was given where an image of it goes on, maybe on a machine with other
-// processors.
+// so does the affinity that it was given where an image of it goes on, maybe on a machine with
+// other processors.
 static bool is_kept_on(int cpu)
 {
     cpu_set_t now;
