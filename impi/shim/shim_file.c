@@ -185,27 +185,6 @@ static int put(struct shim_file *f, int64_t to)
     return rc == MPI_SUCCESS ? met : rc;
 }
 
-static const struct {
-    int mpi, wire;
-} modes[] = { { MPI_MODE_RDONLY, PLI_FILE_WIRE_RDONLY },
-              { MPI_MODE_WRONLY, PLI_FILE_WIRE_WRONLY },
-              { MPI_MODE_RDWR, PLI_FILE_WIRE_RDWR },
-              { MPI_MODE_CREATE, PLI_FILE_WIRE_CREATE },
-              { MPI_MODE_EXCL, PLI_FILE_WIRE_EXCL },
-              { MPI_MODE_DELETE_ON_CLOSE, PLI_FILE_WIRE_DELETE_ON_CLOSE },
-              { MPI_MODE_UNIQUE_OPEN, PLI_FILE_WIRE_UNIQUE_OPEN },
-              { MPI_MODE_SEQUENTIAL, PLI_FILE_WIRE_SEQUENTIAL },
-              { MPI_MODE_APPEND, PLI_FILE_WIRE_APPEND } };
-
-static int64_t wire_mode(int amode)
-{
-    int64_t mode = 0;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
-        mode |= (amode & modes[i].mpi) != 0 ? modes[i].wire : 0;
-    }
-    return mode;
-}
-
 static int check_open(const char *name, int amode)
 {
     int way = amode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
@@ -368,7 +347,7 @@ static int make_comm(struct shim_file *f, struct shim_span *s, uint64_t number)
 static int open_file(struct shim_span *s, const char *name, int amode, MPI_Info info, MPI_File *out,
                      bool *is_told)
 {
-    int64_t mode = wire_mode(amode);
+    int64_t mode = pli_file_wire_mode_of(amode);
     int64_t most[MOST] = { mode, -mode, INT64_MIN, 1 }; // the last: a member is of another MPI
     if (s->rank == 0) {
         most[2] = (int64_t)pli_shim_setup_number();

@@ -60,22 +60,7 @@ enum pli_err pli_file_span_err(int fault)
 
 int pli_file_span_mode(int amode)
 {
-    static const struct {
-        int mpi, wire;
-    } rows[] = { { MPI_MODE_RDONLY, PLI_FILE_WIRE_RDONLY },
-                 { MPI_MODE_WRONLY, PLI_FILE_WIRE_WRONLY },
-                 { MPI_MODE_RDWR, PLI_FILE_WIRE_RDWR },
-                 { MPI_MODE_CREATE, PLI_FILE_WIRE_CREATE },
-                 { MPI_MODE_EXCL, PLI_FILE_WIRE_EXCL },
-                 { MPI_MODE_DELETE_ON_CLOSE, PLI_FILE_WIRE_DELETE_ON_CLOSE },
-                 { MPI_MODE_UNIQUE_OPEN, PLI_FILE_WIRE_UNIQUE_OPEN },
-                 { MPI_MODE_SEQUENTIAL, PLI_FILE_WIRE_SEQUENTIAL },
-                 { MPI_MODE_APPEND, PLI_FILE_WIRE_APPEND } };
-    int mode = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        mode |= (amode & rows[i].mpi) != 0 ? rows[i].wire : 0;
-    }
-    return mode;
+    return pli_file_wire_mode_of(amode);
 }
 
 enum pli_err pli_file_span_look(const struct pli_file *f, int64_t *seen)

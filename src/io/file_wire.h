@@ -5,6 +5,8 @@
 #ifndef PLI_IO_FILE_WIRE_H
 #define PLI_IO_FILE_WIRE_H
 
+#include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // The numbers of errors. They are appended and never used for another one.
@@ -27,6 +29,27 @@ enum pli_file_wire_mode {
     PLI_FILE_WIRE_SEQUENTIAL = 128,
     PLI_FILE_WIRE_APPEND = 256,
 };
+
+// Those of an access mode, whose numbers are of the MPI that this is compiled with.
+static inline int pli_file_wire_mode_of(int amode)
+{
+    static const struct {
+        int mpi, wire;
+    } rows[] = { { MPI_MODE_RDONLY, PLI_FILE_WIRE_RDONLY },
+                 { MPI_MODE_WRONLY, PLI_FILE_WIRE_WRONLY },
+                 { MPI_MODE_RDWR, PLI_FILE_WIRE_RDWR },
+                 { MPI_MODE_CREATE, PLI_FILE_WIRE_CREATE },
+                 { MPI_MODE_EXCL, PLI_FILE_WIRE_EXCL },
+                 { MPI_MODE_DELETE_ON_CLOSE, PLI_FILE_WIRE_DELETE_ON_CLOSE },
+                 { MPI_MODE_UNIQUE_OPEN, PLI_FILE_WIRE_UNIQUE_OPEN },
+                 { MPI_MODE_SEQUENTIAL, PLI_FILE_WIRE_SEQUENTIAL },
+                 { MPI_MODE_APPEND, PLI_FILE_WIRE_APPEND } };
+    int mode = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        mode |= (amode & rows[i].mpi) != 0 ? rows[i].wire : 0;
+    }
+    return mode;
+}
 
 enum pli_file_wire_whence { PLI_FILE_WIRE_SET, PLI_FILE_WIRE_CUR, PLI_FILE_WIRE_END };
 
