@@ -34,6 +34,9 @@ def value(text):
     strings = re.findall(STRING, text)
     if strings:
         return "".join(strings)
+    there = re.fullmatch(r"PLI_CONF_ON_X86\((\d+), (\d+)\)", text)
+    if there:
+        return tuple(int(n) for n in there.groups())
     number = re.sub(r"\(u?int64_t\)", "", text)
     if re.fullmatch(r"[-\d\s<>*()+]+", number):
         return eval(number)  # only digits and operators, tested just before
@@ -41,6 +44,8 @@ def value(text):
 
 
 def size(n):
+    if isinstance(n, tuple):
+        return f"{size(n[0])} on x86_64, {size(n[1])} elsewhere"
     for unit, shift in (("G", 30), ("M", 20), ("K", 10)):
         if n and n % (1 << shift) == 0:
             return f"{n >> shift}{unit}"

@@ -13,6 +13,13 @@
 
 extern char **environ;
 
+// A default that differs between processors: there, elsewhere.
+#ifdef __x86_64__
+#define PLI_CONF_ON_X86(there, elsewhere) (there)
+#else
+#define PLI_CONF_ON_X86(there, elsewhere) (elsewhere)
+#endif
+
 struct pli_conf pli_conf = {
 #define PLI_CONF_INT(name, def, min, max, help) .name = (def),
 #define PLI_CONF_SIZE(name, def, min, max, help) .name = (def),

@@ -270,7 +270,7 @@ static struct step *add_talk(struct pli_sched *s, enum kind kind, int peer, MPI_
 
 static bool is_large(const struct step *p)
 {
-    return p->n_in * p->in_type->size > pli_conf.eager_max;
+    return p->n_in * p->in_type->size > pli_conf.coll_eager_max;
 }
 
 // A receive that is begun copies a large message that was offered before, and only then would the

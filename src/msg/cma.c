@@ -22,7 +22,7 @@
 #include <sys/uio.h>
 
 enum {
-    WORTH = 16385,      // below it blocks are faster everywhere
+    WORTH = 4097,       // below it blocks are faster everywhere
     HELP_WORTH = 65536, // from here on the sender's core may help. bench: lat
     BOTH_WORTH = 65536, // from here on data that goes both ways is a case of its own
     BOTH_STAYS = 64,    // messages: the other side may have read its window before this one has

@@ -19,8 +19,8 @@
 #include "msg/request.h"
 
 enum {
-    CLASS_MIN = 14, // log2 of the smallest size
-    N_CLASS = 12,
+    CLASS_MIN = 12, // log2 of the smallest size
+    N_CLASS = 14,
     TRY = 4,             // messages in a row with one way when it is tried
     FIRST = 8,           // before that, when nothing went this way yet: they do not count
     LOOK = 32,           // messages after which the best way is looked at again

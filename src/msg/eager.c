@@ -175,7 +175,8 @@ static bool issue_offer(struct pli_request *r)
 // mailbox holds blocks itself: it is only slow, and will give them back when it looks.
 static bool issue(struct pli_request *r, bool is_late)
 {
-    bool is_small = r->size <= (uint64_t)pli_conf.eager_max && r->size <= PLI_SHM_BLOCK_MAX;
+    uint64_t most = pli_eager_max((enum pli_chan)(r->item.context & 3));
+    bool is_small = r->size <= most && r->size <= PLI_SHM_BLOCK_MAX;
     bool is_asked = atomic_load_explicit(&r->conn->shm.box->is_full, memory_order_relaxed) != 0;
     if (is_small && !is_asked) {
         if (issue_eager(r)) {

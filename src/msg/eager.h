@@ -3,11 +3,22 @@
 #ifndef PLI_MSG_EAGER_H
 #define PLI_MSG_EAGER_H
 
+#include "base/conf.h"
+#include "obj/comm.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct pli_conn;
 struct pli_request;
+
+// Largest message that goes without a handshake. In a collective many ranks copy at a time and wait
+// for each other: there a handshake costs more than the second copy, also where a single message is
+// faster by one copy of the kernel.
+static inline uint64_t pli_eager_max(enum pli_chan chan)
+{
+    return (uint64_t)(chan == PLI_CHAN_COLL ? pli_conf.coll_eager_max : pli_conf.eager_max);
+}
 
 // Begin a send to another process: eager, synchronous or by handshake; queued when there is no
 // room. The request is done at once when the data is on its way. Context of all: lane locked.

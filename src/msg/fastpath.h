@@ -18,6 +18,12 @@
 #include "obj/datatype.h"
 #include "obj/status.h"
 
+// Messages below this size may take the shortest way.
+static inline uint64_t pli_fastpath_end(const struct pli_lane *lane, enum pli_chan chan)
+{
+    return chan == PLI_CHAN_COLL ? lane->coll_fast_end : lane->fast_end;
+}
+
 // Send size bytes that are in one piece, inline or through one block. Context: lane locked.
 // bench: lat size=8, lat size=1024.
 static inline bool pli_fastpath_send(struct pli_lane *lane, struct pli_comm *comm, const void *data,

@@ -11,7 +11,7 @@ bool pli_immediate_send(const void *data, uint64_t size, int dest, int tag, stru
     struct pli_lane *lane = comm->ep->lane;
     struct pli_id to = pli_group_at(comm->remote, dest);
     pli_lock_take(&lane->lock);
-    bool is_sent = size < lane->fast_end && !pli_lane_is_own(lane, to) &&
+    bool is_sent = size < pli_fastpath_end(lane, chan) && !pli_lane_is_own(lane, to) &&
                    pli_fastpath_send(lane, comm, data, size, to, tag,
                                      comm->context | (uint64_t)chan, pli_datatype_basic(MPI_BYTE));
     pli_lock_drop(&lane->lock);

@@ -163,12 +163,17 @@ PLI_START enum pli_err pli_lane_open(int index, struct pli_lane **out)
     return err;
 }
 
+static uint64_t fast_end(const struct pli_lane *lane, int64_t most)
+{
+    return lane->statistics != NULL   ? 0 // it counts nothing
+           : most < PLI_SHM_BLOCK_MAX ? (uint64_t)most + 1
+                                      : PLI_SHM_BLOCK_MAX + 1;
+}
+
 void pli_lane_set_fast(struct pli_lane *lane)
 {
-    uint64_t most = (uint64_t)pli_conf.eager_max;
-    lane->fast_end = lane->statistics != NULL   ? 0 // it counts nothing
-                     : most < PLI_SHM_BLOCK_MAX ? most + 1
-                                                : PLI_SHM_BLOCK_MAX + 1;
+    lane->fast_end = fast_end(lane, pli_conf.eager_max);
+    lane->coll_fast_end = fast_end(lane, pli_conf.coll_eager_max);
 }
 
 void pli_lane_defer(struct pli_lane *lane, struct pli_task *t)

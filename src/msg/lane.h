@@ -65,7 +65,7 @@ struct pli_lane {
     struct pli_lock lock;
     int index;
     uint64_t proc;                     // my process id
-    uint64_t fast_end;                 // messages below this size may take the shortest way
+    uint64_t fast_end, coll_fast_end;  // messages below this size may take the shortest way
     struct pli_statistics *statistics; // NULL: no tool asks for counts
     struct pli_shm shm;
     struct pli_conn *cache[PLI_LANE_CACHE]; // by low bits of the key
@@ -137,8 +137,7 @@ static inline void pli_lane_wake(struct pli_lane *lane)
     }
 }
 
-// Find fast_end again: setting eager_max has changed, or counting has begun or ended. Context: lane
-// locked.
+// Find both again: a setting has changed, or counting has begun or ended. Context: lane locked.
 void pli_lane_set_fast(struct pli_lane *lane);
 
 // Leave a task to the thread that polls the lane. Context: lane locked.

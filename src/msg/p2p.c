@@ -181,7 +181,7 @@ enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_dataty
     uint64_t size = (uint64_t)count * (uint64_t)type->size;
     uint64_t context = comm->context | (uint64_t)chan;
     pli_lock_take(&lane->lock);
-    if (size < lane->fast_end && type->is_dense && flags == 0 &&
+    if (size < pli_fastpath_end(lane, chan) && type->is_dense && flags == 0 &&
         !pli_packed_is_external(type, comm, context)) {
         struct pli_id to = pli_group_at(comm->remote, dest);
         if (!pli_lane_is_own(lane, to) &&
@@ -319,7 +319,7 @@ static inline bool send_fast(const void *buf, MPI_Count count, struct pli_dataty
     uint64_t size = (uint64_t)count * (uint64_t)type->size;
     uint64_t context = comm->context | (uint64_t)chan;
     struct pli_id to = pli_group_at(comm->remote, dest);
-    return size < lane->fast_end && type->is_dense && lane->n_dead == 0 &&
+    return size < pli_fastpath_end(lane, chan) && type->is_dense && lane->n_dead == 0 &&
            !pli_lane_is_own(lane, to) && !pli_packed_is_external(type, comm, context) &&
            pli_fastpath_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag, context,
                              type);

@@ -2,7 +2,7 @@
 // MPI_Sendrecv and its relatives. The nonblocking forms are one request over two.
 #include "msg/sendrecv.h"
 
-#include "base/conf.h"
+#include "msg/eager.h"
 #include "msg/external32.h"
 #include "msg/endpoint.h"
 #include "msg/sendrecv_retry.h"
@@ -46,7 +46,8 @@ static enum pli_err offer_first(const void *sendbuf, MPI_Count n_send, struct pl
                                 int dest, int sendtag, struct pli_comm *comm, enum pli_chan chan,
                                 struct pli_request **out)
 {
-    bool is_worth = n_send * stype->size > pli_conf.eager_max && !pli_request_may_be_withdrawn;
+    uint64_t size = (uint64_t)(n_send * stype->size);
+    bool is_worth = size > pli_eager_max(chan) && !pli_request_may_be_withdrawn;
     return is_worth ? pli_p2p_isend_on(sendbuf, n_send, stype, dest, sendtag, comm, chan,
                                        PLI_REQ_BLOCKING, out)
                     : PLI_OK;

@@ -39,9 +39,11 @@ static int eager_is_64k(void)
     return pli_conf.eager_max == 64 << 10;
 }
 
+static int64_t eager_default;
+
 static int eager_is_default(void)
 {
-    return pli_conf.eager_max == 16384;
+    return pli_conf.eager_max == eager_default;
 }
 
 static int node_is_off(void)
@@ -101,6 +103,8 @@ static void list(void)
 
 int main(void)
 {
+    eager_default = pli_conf.eager_max;
+    T_OK(eager_default >= 4096);
     values();
     mistakes();
     list();

@@ -16,7 +16,7 @@ static const char *order_of(const struct pli_sched *s)
     static char text[32];
     for (int i = 0; i < s->n_step; i++) {
         text[i] = "srcowf"[s->steps[i].kind];
-        text[i] -= s->steps[i].n_in > pli_conf.eager_max ? 'a' - 'A' : 0;
+        text[i] -= s->steps[i].n_in > pli_conf.coll_eager_max ? 'a' - 'A' : 0;
     }
     text[s->n_step] = '\0';
     return text;
@@ -27,7 +27,7 @@ int main(void)
     struct pli_sched *s = NULL;
     MPI_Init(NULL, NULL);
     struct pli_datatype *byte = pli_datatype_basic(MPI_BYTE);
-    MPI_Count large = pli_conf.eager_max + 1;
+    MPI_Count large = pli_conf.coll_eager_max + 1;
     T_MUST(pli_sched_create(PLI_COLL_ALLTOALL, PLI_SCHED_ONCE, &s) == PLI_OK);
     pli_sched_recv(s, data, large, byte, 1);
     int first = pli_sched_recv(s, data, large, byte, 2);
