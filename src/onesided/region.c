@@ -89,14 +89,6 @@ char *pli_region_near(const struct pli_region *r, int member)
     return r->plan.near != NULL ? r->plan.near[member] : NULL;
 }
 
-// Whether messages to a member may not be dealt with yet.
-static bool is_dirty(struct pli_region *r, int member)
-{
-    struct pli_region_member *m = &r->members[member];
-    return atomic_load_explicit(&m->sent, memory_order_relaxed) !=
-           atomic_load_explicit(&m->sure, memory_order_relaxed);
-}
-
 enum pli_err pli_region_flush_ucx(struct pli_region *r, int to)
 {
     struct pli_region_ucx_flush f;
@@ -124,7 +116,7 @@ enum pli_err pli_region_flush(struct pli_region *r, int to)
     struct pli_region_question q;
     int32_t reply;
     enum pli_err err = pli_region_flush_ucx(r, to);
-    if (err != PLI_OK || !is_dirty(r, to)) {
+    if (err != PLI_OK || !pli_region_is_dirty(&r->members[to])) {
         return err;
     }
     err = begin_flush(r, to, &reply, &q);
@@ -169,7 +161,7 @@ enum pli_err pli_region_flush_all(struct pli_region *r)
     struct flush *asked = NULL;
     enum pli_err err = pli_region_flush_ucx_all(r);
     for (int i = 0; i < r->comm->size; i++) {
-        if (!is_dirty(r, i)) {
+        if (!pli_region_is_dirty(&r->members[i])) {
             continue;
         }
         if (asked == NULL && (asked = malloc((size_t)r->comm->size * sizeof *asked)) == NULL) {
@@ -281,7 +273,8 @@ static bool is_inside(const struct pli_region *r, size_t at, size_t len)
 // Small puts are messages that are not waited for; what follows one had better be a message, too.
 static bool is_for_ucx(struct pli_region *r, int member, size_t at, size_t len, bool is_put)
 {
-    if (!r->has_ucx || (!r->is_always && len < SMALL && (is_put || is_dirty(r, member)))) {
+    if (!r->has_ucx ||
+        (!r->is_always && len < SMALL && (is_put || pli_region_is_dirty(&r->members[member])))) {
         return false;
     }
     return is_inside(r, at, len) && pli_region_ucx_has(r, member, at, len);
@@ -390,7 +383,7 @@ enum pli_err pli_region_atomic(struct pli_region *r, int to, size_t at, enum pli
     // One that returns nothing is a message that is not waited for, and one after such a message
     // had better be a message, too.
     size_t size = pli_region_type_size(type);
-    if (fetch != NULL && !is_dirty(r, to) && is_inside(r, at, size) &&
+    if (fetch != NULL && !pli_region_is_dirty(&r->members[to]) && is_inside(r, at, size) &&
         !pli_region_ucx_is_dirty(r, to) &&
         pli_region_ucx_atomic(r, to, at, type, op, a, b, fetch, &err)) {
         return err;

@@ -28,8 +28,7 @@ _Static_assert(PLI_COMBINE_SUM == (int)PLI_OP_SUM && PLI_COMBINE_MAX == (int)PLI
 
 enum { LOOKS = 1000, ELEM_MAX = 64 };
 
-// Held for one message or one call. Of a process that died with it, it is taken over.
-static void lock_guard(struct pli_guard *g)
+void pli_region_apply_lock(struct pli_guard *g)
 {
     uint32_t me = (uint32_t)pli_proc.id + 1, was = 0;
     for (uint32_t n = 1; !atomic_compare_exchange_weak_explicit(
@@ -45,7 +44,7 @@ static void lock_guard(struct pli_guard *g)
     }
 }
 
-static void unlock_guard(struct pli_guard *g)
+void pli_region_apply_unlock(struct pli_guard *g)
 {
     atomic_store_explicit(&g->busy, 0, memory_order_release);
 }
@@ -114,7 +113,7 @@ void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *gu
                          char *out)
 {
     bool is_split = pli_region_layout_is_split(&c->elem), is_change = c->op != PLI_OP_NO_OP;
-    lock_guard(guard);
+    pli_region_apply_lock(guard);
     for (int i = 0; i < c->n_block; i++) {
         const struct pli_region_block *b = &c->blocks[i];
         for (uint64_t k = 0; k < b->n; k++) {
@@ -133,14 +132,14 @@ void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *gu
             in = is_change ? in + b->len : in;
         }
     }
-    unlock_guard(guard);
+    pli_region_apply_unlock(guard);
 }
 
 void pli_region_apply_run(void (*combine)(const void *in, void *inout, size_t n), bool is_replace,
                           size_t n, size_t bytes, struct pli_guard *guard, void *target,
                           const void *in, void *out)
 {
-    lock_guard(guard);
+    pli_region_apply_lock(guard);
     if (out != NULL) {
         pli_region_apply_copy(out, target, bytes);
     }
@@ -149,7 +148,7 @@ void pli_region_apply_run(void (*combine)(const void *in, void *inout, size_t n)
     } else if (is_replace) {
         pli_region_apply_copy(target, in, bytes);
     }
-    unlock_guard(guard);
+    pli_region_apply_unlock(guard);
 }
 
 static bool is_equal(const void *a, const void *b, size_t bytes)
@@ -166,10 +165,10 @@ static bool is_equal(const void *a, const void *b, size_t bytes)
 void pli_region_apply_swap(size_t size, struct pli_guard *guard, void *target, const void *compare,
                            const void *in, void *out)
 {
-    lock_guard(guard);
+    pli_region_apply_lock(guard);
     pli_region_apply_copy(out, target, size);
     if (is_equal(out, compare, size)) {
         pli_region_apply_copy(target, in, size);
     }
-    unlock_guard(guard);
+    pli_region_apply_unlock(guard);
 }

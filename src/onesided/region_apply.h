@@ -30,6 +30,11 @@ struct pli_region_change {
     int op;                      // enum pli_op_which of APPLY
 };
 
+// Accumulations of one message, one call or one piece of it hold the guard. Of a process that died
+// with it, it is taken over.
+void pli_region_apply_lock(struct pli_guard *g);
+void pli_region_apply_unlock(struct pli_guard *g);
+
 // Packed bytes from or to the blocks.
 void pli_region_apply_put(const struct pli_region_change *c, const char *in);
 void pli_region_apply_get(const struct pli_region_change *c, char *out);

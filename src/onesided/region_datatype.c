@@ -234,6 +234,12 @@ enum pli_err pli_region_datatype_get(struct pli_region *r, const struct pli_regi
     return pli_region_msg_end(op, fetch_all(op, from, bytes, here), out);
 }
 
+bool pli_region_datatype_is_quiet(const struct pli_region *r, int member)
+{
+    const struct pli_region_member *m = &r->members[member];
+    return !pli_region_is_dirty(m) && atomic_load_explicit(&m->n_open, memory_order_acquire) == 0;
+}
+
 enum pli_err pli_region_datatype_flatten(const struct pli_region_side *s, size_t bytes, bool is_in,
                                          char **out, char **copy_out)
 {

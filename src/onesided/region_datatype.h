@@ -59,6 +59,9 @@ enum pli_err pli_region_datatype_swap(struct pli_region *r, const struct pli_reg
                                       const struct pli_region_elem *elem, const void *compare,
                                       const void *from, void *result);
 
+// Whether no operation on a member may be under way, so that an access that does not go by the
+// region comes after all before it.
+bool pli_region_datatype_is_quiet(const struct pli_region *r, int member);
 // A request that is over; out may be NULL.
 enum pli_err pli_region_datatype_nothing(struct pli_region *r, struct pli_request **out);
 // The bytes of a side in a row: its own memory, or a copy that the caller frees.

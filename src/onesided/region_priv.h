@@ -24,6 +24,13 @@ struct pli_region_member {
     size_t n_chunk;
 };
 
+// Whether messages to a member may not be dealt with yet.
+static inline bool pli_region_is_dirty(const struct pli_region_member *m)
+{
+    return atomic_load_explicit(&m->sent, memory_order_relaxed) !=
+           atomic_load_explicit(&m->sure, memory_order_relaxed);
+}
+
 struct pli_region {
     struct pli_comm *comm;
     struct pli_region_plan plan; // near and comm belong to the region

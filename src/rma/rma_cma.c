@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts and gets by the kernel.
+// Puts, gets and accumulations by the kernel.
 // An access is over when the call returns, at both sides: flushes have nothing to do for it. No
-// order is to be kept with other puts and gets, and accumulations go by messages.
+// order is to be kept with other puts and gets; who accumulates looks for others under way before.
 #include "rma/rma_cma.h"
 
 #include "base/clock.h"
@@ -10,9 +10,14 @@
 #include "msg/request.h"
 #include "net/shm/peer_memory.h"
 #include "net/shm/shm.h"
+#include "onesided/region_apply.h"
 #include "rma/rma_target.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
+
+enum { PIECE = 65536 }; // of an accumulation: others wait for so long
 
 struct pli_shm_mailbox *pli_rma_cma_box(struct pli_id id)
 {
@@ -72,4 +77,41 @@ bool pli_rma_cma_get(const struct pli_rma_target *t, void *to, size_t bytes)
     struct iovec local = { to, bytes };
     struct iovec remote = { (void *)(uintptr_t)address_of(t), bytes };
     return box != NULL && pli_peer_memory_read(box, &local, 1, &remote, 1, bytes);
+}
+
+// One piece, at `done` from the front. Context: the guard is held.
+static bool update_piece(const struct pli_shm_mailbox *box, uint64_t target,
+                         const struct pli_rma_cma_update *u, size_t done, size_t len, char *here)
+{
+    bool is_replace = u->in != NULL && u->combine == NULL;
+    char *old = u->out != NULL ? u->out + done : here;
+    struct iovec local = { old, len }, remote = { (void *)(uintptr_t)(target + done), len };
+    if ((u->out != NULL || !is_replace) && !pli_peer_memory_read(box, &local, 1, &remote, 1, len)) {
+        return false;
+    }
+    if (u->in == NULL || is_replace) {
+        return u->in == NULL || pli_peer_memory_write(box, target + done, u->in + done, len);
+    }
+    if (old != here) {
+        memcpy(here, old, len);
+    }
+    u->combine(u->in + done, here, len / u->elem);
+    return pli_peer_memory_write(box, target + done, here, len);
+}
+
+size_t pli_rma_cma_update(const struct pli_rma_target *t, const struct pli_rma_cma_update *u)
+{
+    const struct pli_shm_mailbox *box = t->peer->guard != NULL ? reach(t->peer) : NULL;
+    size_t most = PIECE - PIECE % u->elem, done = 0;
+    char *here = box != NULL ? malloc(u->bytes < most ? u->bytes : most) : NULL;
+    bool is_done = here != NULL;
+    while (is_done && done < u->bytes) {
+        size_t len = u->bytes - done < most ? u->bytes - done : most;
+        pli_region_apply_lock(t->peer->guard);
+        is_done = update_piece(box, address_of(t), u, done, len, here);
+        pli_region_apply_unlock(t->peer->guard);
+        done += is_done ? len : 0;
+    }
+    free(here);
+    return done;
 }

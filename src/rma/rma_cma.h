@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Put and MPI_Get on memory of another process of this host that is not shared: the kernel
-// copies, and the process need not be in a call of MPI.
+// MPI_Put, MPI_Get and large accumulations on memory of another process of this host that is not
+// shared: the kernel copies, and the process need not be in a call of MPI.
 #ifndef PLI_RMA_RMA_CMA_H
 #define PLI_RMA_RMA_CMA_H
 
@@ -26,5 +26,17 @@ bool pli_rma_cma_read(const struct pli_shm_mailbox *box, void *to, uint64_t from
 // done so, or failed; the access has to be done by messages. Context: any thread.
 bool pli_rma_cma_put(const struct pli_rma_target *t, const void *from, size_t bytes);
 bool pli_rma_cma_get(const struct pli_rma_target *t, void *to, size_t bytes);
+
+// An accumulation of elements that lie side by side everywhere. in NULL: they are only read; out
+// NULL: what was there is not asked for; combine NULL: they are replaced.
+struct pli_rma_cma_update {
+    const char *in;
+    char *out;
+    void (*combine)(const void *in, void *inout, size_t n);
+    size_t elem, bytes;
+};
+// How many bytes of it were done, from the front. 0: it has to be done by messages. Context: any
+// thread.
+size_t pli_rma_cma_update(const struct pli_rma_target *t, const struct pli_rma_cma_update *u);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accumulations: of near memory here, under its guard; of far memory by the region.
+// Accumulations: of near memory here, under its guard; of far memory by the kernel, under the same,
+// or by the region.
 #include "rma/rma_update.h"
 
 #include "msg/statistics_hooks.h"
@@ -10,6 +11,7 @@
 #include "onesided/region_apply.h"
 #include "onesided/region_layout.h"
 #include "onesided/region_datatype.h"
+#include "rma/rma_cma.h"
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"
 #include "rma/win_flush.h"
@@ -17,7 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEAR_BLOCKS = 64 };
+enum {
+    NEAR_BLOCKS = 64,
+    KERNEL_WORTH = 1024, // below it a message is faster than two calls of the system
+};
 
 struct update {
     struct pli_win *win;
@@ -91,6 +96,37 @@ static struct pli_region_place place_of(const struct update *u)
     return (struct pli_region_place){ u->t.rank, u->t.at, u->t.count, u->t.type };
 }
 
+static bool is_run_or_none(const struct pli_region_side *s)
+{
+    return s->type == NULL || pli_datatype_is_run(s->type, s->count);
+}
+
+// Whether the kernel has done it; nothing was done where it has not. Accumulations of one origin
+// have an order: behind one that is under way it does not go. One that brings nothing back is
+// faster by a message, whose data crosses once.
+static bool update_by_kernel(const struct update *u, enum pli_err *err)
+{
+    const struct pli_rma_target *t = &u->t;
+    bool is_combined = u->op->which != PLI_OP_REPLACE && u->op->which != PLI_OP_NO_OP;
+    if ((u->result.type == NULL && u->op->which != PLI_OP_REPLACE) || t->bytes < KERNEL_WORTH ||
+        u->elem.index != 0 || !pli_datatype_is_run(t->type, t->count) ||
+        !is_run_or_none(&u->from) || !is_run_or_none(&u->result) ||
+        !pli_region_datatype_is_quiet(u->win->region, t->rank)) {
+        return false;
+    }
+    struct pli_rma_cma_update c = { .elem = u->elem.size, .bytes = t->bytes };
+    c.in = u->from.type != NULL ? (char *)u->from.buf + u->from.type->true_lb : NULL;
+    c.out = u->result.type != NULL ? (char *)u->result.buf + u->result.type->true_lb : NULL;
+    c.combine = is_combined ? pli_op_kernel(u->op->which, t->type->elem->number) : NULL;
+    size_t done = !is_combined || c.combine != NULL ? pli_rma_cma_update(t, &c) : 0;
+    if (done > 0 && done < t->bytes) {
+        *err = pli_fail(PLI_ERR_RMA_RANGE,
+                        "memory of rank %d cannot be reached after %zu of %zu bytes", t->rank, done,
+                        t->bytes);
+    }
+    return done > 0;
+}
+
 static enum pli_err update_far(struct update *u, struct pli_request **out)
 {
     struct pli_region_place to = place_of(u);
@@ -159,10 +195,10 @@ static enum pli_err update(struct update *u, int target, MPI_Aint disp, MPI_Coun
     }
     count(u, u->t.bytes);
     u->elem = pli_region_layout_elem(to_type->elem);
-    if (!u->t.peer->is_near) {
+    if (!u->t.peer->is_near && !update_by_kernel(u, &err)) {
         return update_far(u, out);
     }
-    err = update_near(u);
+    err = u->t.peer->is_near ? update_near(u) : err;
     return err == PLI_OK ? pli_region_datatype_nothing(u->win->region, out) : err;
 }
 

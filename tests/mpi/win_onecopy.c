@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of MPI_Win_create at a rank of the same host that is in no call of MPI: others lock it,
-// put and get, flush and unlock. With the argument "served" the rank waits in a call instead.
+// put, get and accumulate, flush and unlock. With the argument "served" the rank waits in a call
+// instead.
 #include <mpi.h>
 
 #include <stdatomic.h>
@@ -42,6 +43,24 @@ static void be_away(void)
     }
 }
 
+// Many elements are fetched and changed by the kernel too, also in several pieces.
+static void accumulate_block(MPI_Win win, int at, int len, long *out, long *in)
+{
+    memset(in, 0, (size_t)len * sizeof *in);
+    MPI_Get_accumulate(out, len, MPI_LONG, in, len, MPI_LONG, 0, at, len, MPI_LONG, MPI_SUM, win);
+    T_EQ(MPI_Win_flush(0, win), 0);
+    T_OK(memcmp(in, out, (size_t)len * sizeof *in) == 0);
+    MPI_Get_accumulate(out, len, MPI_LONG, in, len, MPI_LONG, 0, at, len, MPI_LONG, MPI_REPLACE,
+                       win);
+    T_EQ(MPI_Win_flush(0, win), 0);
+    T_EQ(in[0], 2 * out[0]);
+    T_EQ(in[len - 1], 2 * out[len - 1]);
+    MPI_Accumulate(out, len, MPI_LONG, 0, at, len, MPI_LONG, MPI_REPLACE, win);
+    MPI_Get_accumulate(NULL, 0, MPI_LONG, in, len, MPI_LONG, 0, at, len, MPI_LONG, MPI_NO_OP, win);
+    T_EQ(MPI_Win_flush(0, win), 0);
+    T_OK(memcmp(in, out, (size_t)len * sizeof *in) == 0);
+}
+
 static void access_block(MPI_Win win, int round, long *out, long *in)
 {
     int at = me * BLOCK, len = round % 3 == 0 ? 1 : round % 3 == 1 ? 1000 : BLOCK - 1;
@@ -60,6 +79,9 @@ static void access_block(MPI_Win win, int round, long *out, long *in)
         MPI_Wait(&r, MPI_STATUS_IGNORE);
     }
     T_OK(memcmp(in, out, (size_t)len * sizeof *in) == 0);
+    if (len > 1) { // one element goes by a message
+        accumulate_block(win, at, len, out, in);
+    }
 }
 
 static void access_all(MPI_Win win)
@@ -88,7 +110,8 @@ static void access_all(MPI_Win win)
     free(in);
 }
 
-// Accumulations go by messages; with a lock that no message was needed for they are in order too.
+// Small accumulations go by messages; with a lock that no message was needed for they are in order
+// too.
 static void accumulate(MPI_Win win)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -117,6 +140,45 @@ static void accumulate(MPI_Win win)
     }
 }
 
+// All ranks at a time, by messages and by the kernel: nothing is lost, and of one rank the last one
+// stays.
+static void accumulate_mixed(MPI_Win win)
+{
+    static long ones[BLOCK], old[BLOCK];
+    int len = 20000, own = BLOCK + me * 1000;
+    for (int i = 0; i < len; i++) {
+        ones[i] = 1;
+    }
+    if (me == 0) {
+        for (int i = 0; i < len; i++) {
+            atomic_store(&mem[i], 0);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Accumulate(ones, len, MPI_LONG, 0, 0, len, MPI_LONG, MPI_SUM, win);
+        MPI_Accumulate(ones, 10, MPI_LONG, 0, 5, 10, MPI_LONG, MPI_SUM, win);
+        MPI_Get_accumulate(ones, len, MPI_LONG, old, len, MPI_LONG, 0, 0, len, MPI_LONG, MPI_SUM,
+                           win);
+        MPI_Accumulate(&(long){ -1 }, 1, MPI_LONG, 0, own, 1, MPI_LONG, MPI_REPLACE, win);
+        MPI_Accumulate(ones, 500, MPI_LONG, 0, own, 500, MPI_LONG, MPI_REPLACE, win);
+        MPI_Win_flush(0, win);
+        MPI_Get(old, 1, MPI_LONG, 0, own, 1, MPI_LONG, win);
+        MPI_Win_flush(0, win);
+        T_EQ(old[0], 1);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; me == 0 && i < len; i++) {
+        long want = (2L + (i >= 5 && i < 15)) * n * ROUNDS;
+        if (atomic_load(&mem[i]) != want) {
+            T_EQ(atomic_load(&mem[i]), want);
+            break;
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win win;
@@ -140,6 +202,7 @@ int main(int argc, char **argv)
         be_away();
     }
     accumulate(win);
+    accumulate_mixed(win);
     MPI_Win_free(&win);
     MPI_Finalize();
     return t_status();
