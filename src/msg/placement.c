@@ -18,6 +18,7 @@
 #include "net/net.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +101,8 @@ _Atomic bool pli_placement_is_shared;
 
 // It and others came to one processor a short while ago.
 static _Thread_local uint64_t stay_until;
-static _Thread_local int sleeps_on; // the processor on which it is kept meanwhile
+static _Thread_local int kept_on;                // the processor to which the library has bound it
+static _Thread_local const cpu_set_t *kept_mask; // what it gets back; NULL: it is not bound
 
 // False: more processors than a set has room for, or bound to one.
 static bool read_mask(cpu_set_t *mask)
@@ -111,28 +113,64 @@ static bool read_mask(cpu_set_t *mask)
 // Whether it is still as the library has set it. What somebody has bound it to meanwhile stays, and
 // so does the affinity that it was given where an image of it goes on, maybe on a machine with
 // other processors.
-static bool is_kept_on(int cpu)
+static bool is_kept(void)
 {
     cpu_set_t now;
     return sched_getaffinity(0, sizeof now, &now) == 0 && CPU_COUNT(&now) == 1 &&
-           CPU_ISSET(cpu, &now);
+           CPU_ISSET(kept_on, &now);
+}
+
+static bool let_go(void)
+{
+    bool is_good = !is_kept() || sched_setaffinity(0, sizeof *kept_mask, kept_mask) == 0;
+    if (!is_good) {
+        pli_log(PLI_WARN, "this rank stays on processor %d: its affinity could not be set back: %s",
+                kept_on, strerror(errno));
+    }
+    kept_mask = NULL;
+    return is_good;
+}
+
+// A signal handler of the program may fork while the thread is bound.
+static void let_child_go(void)
+{
+    if (kept_mask != NULL) {
+        let_go();
+    }
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, let_child_go); // where there is no memory for it children stay bound
+}
+
+// Bind this thread, until let_go gives it back the mask. False: errno says why.
+static bool keep_on(int cpu, const cpu_set_t *mask)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    kept_on = cpu;
+    kept_mask = mask;
+    if (sched_setaffinity(0, sizeof one, &one) != 0) {
+        kept_mask = NULL;
+    }
+    return kept_mask != NULL;
 }
 
 // False: it is not allowed, now and later.
 static bool move(int here, int to)
 {
-    cpu_set_t one, mask; // as it is now: another thread may have bound this one
+    cpu_set_t mask; // as it is now: another thread may have bound this one
     if (!read_mask(&mask) || !CPU_ISSET(to, &mask)) {
         return true;
     }
-    CPU_ZERO(&one);
-    CPU_SET(to, &one);
-    if (sched_setaffinity(0, sizeof one, &one) != 0) {
+    if (!keep_on(to, &mask)) {
         return errno != EPERM && errno != ENOSYS; // else the processor has just gone
     }
-    if (is_kept_on(to) && sched_setaffinity(0, sizeof mask, &mask) != 0) {
-        pli_log(PLI_WARN, "this rank stays on processor %d: its affinity could not be set back: %s",
-                to, strerror(errno));
+    if (!let_go()) {
         return false;
     }
     pli_log(PLI_DEBUG, "moved from processor %d, where more ranks are, to %d", here, to);
@@ -238,23 +276,14 @@ bool pli_placement_sleep(bool is_endless, cpu_set_t *mask_out)
         stay_until = 0;
         return false;
     }
-    cpu_set_t one;
     int here = sched_getcpu();
-    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof *mask_out, mask_out) != 0) {
-        return false;
-    }
-    CPU_ZERO(&one);
-    CPU_SET(here, &one);
-    sleeps_on = here;
-    return sched_setaffinity(0, sizeof one, &one) == 0;
+    return here >= 0 && here < CPU_SETSIZE &&
+           sched_getaffinity(0, sizeof *mask_out, mask_out) == 0 && keep_on(here, mask_out);
 }
 
-void pli_placement_wake(const cpu_set_t *mask)
+void pli_placement_wake(void)
 {
-    if (is_kept_on(sleeps_on) && sched_setaffinity(0, sizeof *mask, mask) != 0) {
-        pli_log(PLI_WARN,
-                "this rank stays on its processor: its affinity could not be set back: %s",
-                strerror(errno));
+    if (!let_go()) {
         stay_until = 0;
     }
 }

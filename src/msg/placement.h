@@ -21,10 +21,10 @@ extern _Atomic bool pli_placement_is_shared;
 
 // This thread is going to sleep, without end or for a short time. Who wakes it may have the kernel
 // take it to its own processor: after ranks have met on one, each sleeps bound to where it is for a
-// while. True: pli_placement_wake must follow, with the same mask. One that sleeps without end is
-// on no processor. Context: no lock held.
+// while. True: pli_placement_wake must follow, while the mask is there. One that sleeps without end
+// is on no processor. Context: no lock held.
 bool pli_placement_sleep(bool is_endless, cpu_set_t *mask_out);
-void pli_placement_wake(const cpu_set_t *mask);
+void pli_placement_wake(void);
 
 // This thread is going to look for more from the process that it has just served: move away from
 // that one's processor, which it would keep from asking. False: it stays. Context: no lock held.

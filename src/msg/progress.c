@@ -525,7 +525,7 @@ void pli_progress_sleep(struct pli_waiter *w, uint64_t time_ns)
     bool is_bound = pli_placement_sleep(time_ns == 0, &mask);
     sleep_at(w, time_ns);
     if (is_bound) {
-        pli_placement_wake(&mask);
+        pli_placement_wake();
     }
     retract(w);
     if (is_counted) {

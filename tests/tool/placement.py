@@ -39,6 +39,7 @@ def main():
     check(MOVED not in run({"PLIANT_SPREAD": "no"}), "a rank moved although it was told not to")
     check(MOVED not in run({}, "bound"), "a rank moved although it was bound")
     run({}, "pinned")
+    run({}, "forks")
     # Hosts that share the cores: the processor is seen from the packets.
     check(MOVED in run({"PLIANT_FAKE_HOSTS": "2"}), "two ranks of two hosts on one core stayed there")
     return status()

@@ -2,16 +2,21 @@
 // All ranks put themselves on the processor of rank 0 again and again, free themselves, and
 // exchange messages in pairs. At the end their affinity is what it was. "bound": they stay bound.
 // "pinned": a second thread sees when the library keeps the first one, which sleeps, on a
-// processor, and binds it to another one, where it has to stay.
+// processor, and binds it to another one, where it has to stay. "forks": a signal handler forks
+// when it is kept so, and the child is not kept there.
+#include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 100, MESSAGES = 20 };
+enum { ROUNDS = 100, MESSAGES = 20, FORKS = 20, TICK_US = 500 };
 
 static cpu_set_t before;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
@@ -73,8 +78,45 @@ static void look_at_pin(void)
     pthread_mutex_unlock(&guard);
 }
 
+static volatile sig_atomic_t n_forked, n_kept;
+
+static bool is_kept(void)
+{
+    cpu_set_t now;
+    return sched_getaffinity(0, sizeof now, &now) == 0 && CPU_COUNT(&now) == 1;
+}
+
+static void fork_sleeper(int signal)
+{
+    (void)signal;
+    int status = 0, was = errno;
+    if (n_forked < FORKS && is_kept()) {
+        pid_t child = fork();
+        if (child == 0) {
+            _exit(is_kept());
+        }
+        if (child > 0 && waitpid(child, &status, 0) == child) {
+            n_forked = n_forked + 1;
+            n_kept = n_kept + (status != 0);
+        }
+    }
+    errno = was;
+}
+
+static void tick(long us)
+{
+    struct sigaction action = { .sa_handler = fork_sleeper, .sa_flags = SA_RESTART };
+    struct itimerval often = { { 0, us }, { 0, us } };
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+}
+
 static void meet(int me, int cpu, bool is_bound)
 {
+    sigset_t ticks; // while the program itself is bound no child is tried
+    sigemptyset(&ticks);
+    sigaddset(&ticks, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &ticks, NULL);
     pthread_mutex_lock(&guard);
     if (me > 0 || is_bound) {
         bind_to(cpu);
@@ -83,6 +125,7 @@ static void meet(int me, int cpu, bool is_bound)
         sched_setaffinity(0, sizeof before, &before);
     }
     pthread_mutex_unlock(&guard);
+    pthread_sigmask(SIG_UNBLOCK, &ticks, NULL);
 }
 
 // What is wrong with the affinity at the end, NULL: nothing.
@@ -96,6 +139,9 @@ static const char *judge(bool is_bound)
     if (is_bound && CPU_COUNT(&after) != 1) {
         return "it is not bound any more";
     }
+    if (n_kept > 0) {
+        return "its children are bound";
+    }
     // A change just before it falls asleep cannot be told from none. On a busy machine it sleeps so
     // seldom that few are seen.
     return n_lost > 2 + n_pinned / 4 ? "what another thread bound it to was lost" : NULL;
@@ -105,6 +151,7 @@ int main(int argc, char **argv)
 {
     int me, thread_level;
     bool is_bound = argc > 1 && strcmp(argv[1], "bound") == 0;
+    bool has_forks = argc > 1 && strcmp(argv[1], "forks") == 0;
     bool has_second = argc > 1 && strcmp(argv[1], "pinned") == 0;
     pid_t tid = gettid();
     pthread_t second;
@@ -113,6 +160,9 @@ int main(int argc, char **argv)
     sched_getaffinity(0, sizeof before, &before);
     if (has_second) {
         pthread_create(&second, NULL, pin_sleeper, &tid);
+    }
+    if (has_forks) {
+        tick(TICK_US);
     }
     for (int i = 0; i < ROUNDS; i++) {
         int cpu = sched_getcpu();
@@ -131,6 +181,10 @@ int main(int argc, char **argv)
         pthread_mutex_unlock(&guard);
         pthread_join(second, NULL);
         look_at_pin();
+    }
+    if (has_forks) {
+        tick(0);
+        fprintf(stderr, "rank %d: %d of %d children bound\n", me, (int)n_kept, (int)n_forked);
     }
     const char *wrong = judge(is_bound);
     if (wrong != NULL) {
