@@ -91,6 +91,12 @@ def copy_floor(size):
     return f"floor_copy size={size}"
 
 
+def beside_kernel():
+    for words, way in WAYS:
+        yield Aim(f"bandwidth 1 MiB, {words}, beside the kernel's copy by both cores", f"bw{way}",
+                  f"size={1 << 20} ranks=2", 0.77, "higher", own=f"floor_kernel size={1 << 20}")
+
+
 BENCHES = [
     Bench("floor", "floor", 1, ours_only=True),
     Bench("lat", "lat", 2, bind=True, quick_args=["8", "1024", "4096"]),
@@ -238,6 +244,7 @@ AIMS = [
     Aim("bandwidth 64 KiB", "bw", "size=65536 ranks=2", 1.3, "higher", floor=copy_floor(65536)),
     Aim("bandwidth 1 MiB", "bw", "size=1048576 ranks=2", 1.3, "higher", floor=copy_floor(1048576)),
     Aim("bandwidth 4 MiB", "bw", "size=4194304 ranks=2", 1.3, "higher", floor=copy_floor(4194304)),
+    *beside_kernel(),
     Aim("put and flush 8 B", "rma_put", "size=8 ranks=2", 1.0),
     Aim("get and flush 8 B", "rma_get", "size=8 ranks=2", 1.0),
     Aim("fetch and add", "rma_fetch", "size=8 ranks=2", 1.0),

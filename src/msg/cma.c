@@ -159,8 +159,15 @@ static void release(struct pli_shm_block *block)
 
 static uint32_t chunk_for(uint64_t size)
 {
-    uint64_t chunk = size / 8 & ~(uint64_t)4095;
+    uint64_t chunk = size / 16 & ~(uint64_t)4095;
     return (uint32_t)(chunk < CHUNK_MIN ? CHUNK_MIN : chunk > CHUNK_MAX ? CHUNK_MAX : chunk);
+}
+
+// What each side begins with: three eighths, so that a sender that comes late has something to do.
+static uint64_t first_for(uint64_t size)
+{
+    uint64_t first = size / 8 * 3 & ~(uint64_t)4095;
+    return first < CHUNK_MIN ? CHUNK_MIN : first > STEP ? STEP : first;
 }
 
 // The outcome of a common copy for the side that takes no more chunks.
@@ -183,7 +190,7 @@ static bool read_together(struct pli_request *recv, struct pli_conn *from, uint6
     }
     struct pli_copy_job *j = pli_shm_block_data(block);
     pli_copy_job_init(j, address, (uint64_t)(uintptr_t)recv->buf + (uint64_t)recv->type->true_lb,
-                      want, chunk_for(want), (uint64_t)(uintptr_t)recv);
+                      want, first_for(want), chunk_for(want), (uint64_t)(uintptr_t)recv);
     pli_lane_note(from, PLI_MSG_HELP_WRITE, recv->remote,
                   pli_shm_block_offset(&recv->lane->shm, block) | from->mark, 0);
     uint32_t mine = 0;

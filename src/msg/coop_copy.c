@@ -53,7 +53,7 @@ bool pli_coop_copy_copy(const struct pli_request *send, struct pli_request *recv
     }
     pli_copy_job_init(j, (uint64_t)(uintptr_t)send->buf + (uint64_t)send->type->true_lb,
                       (uint64_t)(uintptr_t)recv->buf + (uint64_t)recv->type->true_lb,
-                      send->size < recv->size ? send->size : recv->size, CHUNK,
+                      send->size < recv->size ? send->size : recv->size, CHUNK, CHUNK,
                       (uint64_t)(uintptr_t)recv);
     uint64_t name = (uint64_t)(uintptr_t)send;
     pli_lane_note(from, PLI_MSG_COPY_HELP, name, (uint64_t)(uintptr_t)j, 0);

@@ -9,6 +9,12 @@
 #include <stddef.h>
 #include <string.h>
 
+enum { PLI_REGION_APPLY_LONG = 384 << 10 };
+
+// Copy a run of bytes that is at least so long: base/copy_stream.h, which not all that use this
+// header are to reach.
+void pli_region_apply_long(void *to, const void *from, size_t bytes);
+
 // Copy a run of bytes. One element of the usual sizes is one load and one store, which no other
 // rank sees half done.
 static inline void pli_region_apply_copy(void *to, const void *from, size_t bytes)
@@ -17,8 +23,10 @@ static inline void pli_region_apply_copy(void *to, const void *from, size_t byte
         memcpy(to, from, sizeof(uint64_t));
     } else if (bytes == sizeof(uint32_t)) {
         memcpy(to, from, sizeof(uint32_t));
-    } else {
+    } else if (bytes < PLI_REGION_APPLY_LONG) {
         memmove(to, from, bytes);
+    } else {
+        pli_region_apply_long(to, from, bytes);
     }
 }
 

@@ -2,6 +2,7 @@
 // MPI_Put and MPI_Get: a copy where memory is near, the region's access where it is far.
 #include "rma/rma_access.h"
 
+#include "base/copy_stream.h"
 #include "msg/statistics_hooks.h"
 #include "obj/cursor.h"
 #include "onesided/region_apply.h"
@@ -10,8 +11,6 @@
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"
 #include "rma/win_flush.h"
-
-#include <string.h>
 
 static enum pli_err too_long(size_t from, size_t to)
 {
@@ -48,8 +47,8 @@ put(const void *from, MPI_Count n, struct pli_datatype *type, int target, MPI_Ai
         return pli_region_datatype_put(w->region, &place, bytes, &side, out);
     }
     if (type->is_dense && to_type->is_dense) {
-        memmove(pli_rma_target_here(&t) + to_type->true_lb, (const char *)from + type->true_lb,
-                bytes);
+        pli_copy_stream(pli_rma_target_here(&t) + to_type->true_lb,
+                        (const char *)from + type->true_lb, bytes);
     } else {
         pli_cursor_copy(from, n, type, pli_rma_target_here(&t), n_to, to_type);
     }
@@ -87,7 +86,8 @@ static __attribute__((noinline)) enum pli_err get(void *to, MPI_Count n, struct 
                             : pli_region_datatype_get(w->region, &place, t.bytes, &side, out);
     }
     if (type->is_dense && from_type->is_dense) {
-        memmove((char *)to + type->true_lb, pli_rma_target_here(&t) + from_type->true_lb, t.bytes);
+        pli_copy_stream((char *)to + type->true_lb, pli_rma_target_here(&t) + from_type->true_lb,
+                        t.bytes);
     } else {
         pli_cursor_copy(pli_rma_target_here(&t), n_from, from_type, to, n, type);
     }

@@ -3,6 +3,7 @@
 #include "t.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 static int me, n;
@@ -161,6 +162,55 @@ static void check_large(size_t len)
     free(mine);
 }
 
+// Byte i of what a rank sends.
+static char pattern(int rank, size_t i)
+{
+    return (char)(i * 7 + (i >> 8) * 13 + (size_t)rank * 5 + 1);
+}
+
+// A run of many bytes at an odd place of memory that ranks share, to the right and back.
+static void check_run(size_t len, MPI_Aint at, bool with_request)
+{
+    enum { EDGE = 2048 };
+    char *mem, *mine = malloc(len + 1), *back = malloc(len + 1);
+    MPI_Win win;
+    MPI_Request r[1] = { MPI_REQUEST_NULL };
+    int right = (me + 1) % n, left = (me + n - 1) % n;
+    size_t size = len + 2 * EDGE, n_bad = 0;
+    MPI_Win_allocate((MPI_Aint)size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mem, &win);
+    memset(mem, 'x', size);
+    memset(back, 'x', len + 1);
+    for (size_t i = 0; i < len; i++) {
+        mine[i + 1] = pattern(me, i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    if (with_request) {
+        MPI_Rput(mine + 1, (int)len, MPI_CHAR, right, at, (int)len, MPI_CHAR, win, r);
+        MPI_Wait(r, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Put(mine + 1, (int)len, MPI_CHAR, right, at, (int)len, MPI_CHAR, win);
+    }
+    MPI_Win_flush(right, win);
+    if (with_request) {
+        MPI_Rget(back, (int)len, MPI_CHAR, right, at, (int)len, MPI_CHAR, win, r);
+        MPI_Wait(r, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Get(back, (int)len, MPI_CHAR, right, at, (int)len, MPI_CHAR, win);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    T_OK(memcmp(back, mine + 1, len) == 0 && back[len] == 'x');
+    for (size_t i = 0; i < size; i++) {
+        bool is_in = i >= (size_t)at && i - (size_t)at < len;
+        n_bad += mem[i] != (is_in ? pattern(left, i - (size_t)at) : 'x');
+    }
+    T_EQ(n_bad, 0);
+    MPI_Win_free(&win);
+    free(mine);
+    free(back);
+}
+
 // Pairs with a hole in them, and large counts.
 static void check_pairs(void)
 {
@@ -221,6 +271,10 @@ int main(int argc, char **argv)
     check_types(20000);
     check_large(1000);
     check_large(1 << 20);
+    for (int i = 0; i < 4; i++) { // around the length from which runs are copied in another way
+        check_run((size_t)(384 << 10) - 2 + (size_t)i, 17 * i, i % 2 != 0);
+    }
+    check_run((1 << 20) + 77, 1001, false);
     check_pairs();
     MPI_Finalize();
     return t_status();
