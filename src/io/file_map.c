@@ -401,6 +401,19 @@ static bool map_shared(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct 
     return map_common(f, lo, hi, out) && bring_shared(f, lo, hi, out);
 }
 
+// Pages that are there, all of them.
+static bool map_there(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct pli_file_map *out)
+{
+    if (!map_common(f, lo, hi, out)) {
+        return false;
+    }
+    if (!populate(out, page_of(lo), hi, MADV_POPULATE_READ)) {
+        munmap(out->start, out->len);
+        return false;
+    }
+    return true;
+}
+
 // Whether there is far more space than that: then it need not be reserved before pages are brought.
 static bool has_plenty(const struct pli_file *f, MPI_Offset len)
 {
@@ -502,7 +515,15 @@ bool pli_file_map_open_made(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out)
 {
     return guard(out, pli_file_map_is_allowed(f) &&
-                          (f->is_memory ? map_shared(f, lo, hi, out) : map_made(f, lo, hi, out)));
+                          (f->is_memory ? map_there(f, lo, hi, out) : map_made(f, lo, hi, out)));
+}
+
+bool pli_file_map_move(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                       const struct pli_file_map *m)
+{
+    return f->is_memory && m->base + lo >= (char *)m->start &&
+           m->base + hi <= (char *)m->start + m->len &&
+           populate(m, page_of(lo), hi, MADV_POPULATE_READ);
 }
 
 bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,

@@ -47,6 +47,10 @@ bool pli_file_map_open(struct pli_file *f, MPI_Offset lo, MPI_Offset hi, struct 
 // The same where the file has space.
 bool pli_file_map_open_made(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                             struct pli_file_map *out);
+// Another range of a mapping that is open, where memory is the file and space is there. False: the
+// mapping has it not, or pages cannot be had.
+bool pli_file_map_move(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                       const struct pli_file_map *m);
 // The same where memory is the file, and the range before its end: space is made page by page, and
 // others may make some elsewhere in the file at the same time.
 bool pli_file_map_open_memory(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,

@@ -129,7 +129,10 @@ static enum pli_err change(struct pli_file *f, MPI_Offset n, MPI_Op which, MPI_O
 {
     _Atomic MPI_Offset *word = f->pointer.word;
     if (word != NULL) {
-        *before_out = which == MPI_REPLACE ? atomic_exchange(word, n) : atomic_fetch_add(word, n);
+        // Nothing but the place itself follows from it, so nobody waits for what was stored before.
+        *before_out = which == MPI_REPLACE
+                          ? atomic_exchange(word, n)
+                          : atomic_fetch_add_explicit(word, n, memory_order_relaxed);
         return PLI_OK;
     }
     enum pli_err err =

@@ -59,16 +59,31 @@ static uint32_t entries_in(uint64_t state)
 struct slot {
     _Alignas(64) _Atomic uint64_t base;
     // The block whose last byte was added, doubled, and 1; who adds a byte then, and finds that no
-    // other is missing, takes it away and writes the block.
+    // other is missing, cares for it to be written.
     _Atomic uint64_t ended;
 };
 
 // What a member has in a slot.
 struct part {
     _Alignas(64) _Atomic uint64_t state;
-    int next; // under the lock: the first entry that is not written
-    _Alignas(64) _Atomic uint32_t entries[N_ENTRY]; // length << 16 | begin; 0: none
+    _Atomic uint32_t written; // so many entries from the first on; changed under the lock
+    uint32_t next;            // under the lock: the entry to look at
+    _Alignas(64) _Atomic uint32_t entries[N_ENTRY]; // length << 16 | begin, and flags; 0: none
 };
+
+// Flags of an entry. One that was only taken, by a process that died, is written again.
+#define WRITTEN (UINT32_C(1) << 31)
+#define TAKEN (UINT32_C(1) << 30)
+
+static uint32_t entry_begin(uint32_t e)
+{
+    return e & 0xffff;
+}
+
+static uint32_t entry_len(uint32_t e)
+{
+    return (e & ~(WRITTEN | TAKEN)) >> 16;
+}
 
 // In memory that all members share.
 struct buffer {
@@ -120,41 +135,49 @@ void pli_file_shared_batch_offer(struct pli_file *f)
     }
 }
 
-// Bytes of all members in a slot, and whether one of them has lines.
+// Whether a member has lines in a slot that are not written.
+static bool is_waiting(const struct part *p)
+{
+    return entries_in(atomic_load(&p->state)) >
+           atomic_load_explicit(&p->written, memory_order_relaxed);
+}
+
+// Bytes of all members in a slot, and whether one of them has lines that are not written.
 static uint64_t sum_up(const struct pli_file *f, const struct buffer *b, int i, bool *has_lines_out)
 {
     uint64_t sum = 0;
     *has_lines_out = false;
     for (int m = 0; m < f->comm->size; m++) {
-        uint64_t state = atomic_load(&b->parts[m][i].state);
-        sum += bytes_in(state);
-        *has_lines_out = *has_lines_out || entries_in(state) > 0;
+        const struct part *p = &b->parts[m][i];
+        sum += bytes_in(atomic_load(&p->state));
+        *has_lines_out = *has_lines_out || is_waiting(p);
     }
     return sum;
 }
 
-// Begin with the first entry of each member; returns the bytes of all entries.
+// Begin with the first entry of each member; returns the bytes of all that are not written.
 static uint64_t go_back(const struct pli_file *f, struct buffer *b, int i)
 {
     uint64_t bytes = 0;
     for (int m = 0; m < f->comm->size; m++) {
         struct part *p = &b->parts[m][i];
-        int n = (int)entries_in(atomic_load(&p->state));
-        p->next = 0;
-        for (int k = 0; k < n; k++) {
-            bytes += atomic_load_explicit(&p->entries[k], memory_order_acquire) >> 16;
+        uint32_t n = entries_in(atomic_load(&p->state));
+        p->next = atomic_load_explicit(&p->written, memory_order_relaxed);
+        for (uint32_t k = p->next; k < n; k++) {
+            uint32_t e = atomic_load_explicit(&p->entries[k], memory_order_acquire);
+            bytes += (e & WRITTEN) == 0 ? entry_len(e) : 0;
         }
     }
     return bytes;
 }
 
-// The next entry of a member; 0: there is none.
+// The next entry of a member that is not written; 0: there is none.
 static uint32_t entry_of(struct part *p)
 {
-    int n = (int)entries_in(atomic_load(&p->state));
+    uint32_t n = entries_in(atomic_load(&p->state));
     while (p->next < n) {
         uint32_t e = atomic_load_explicit(&p->entries[p->next], memory_order_acquire);
-        if (e != 0) {
+        if (e != 0 && (e & WRITTEN) == 0) {
             return e;
         }
         p->next++;
@@ -170,12 +193,13 @@ static uint32_t take_entry(const struct pli_file *f, struct buffer *b, int i)
     uint32_t least = 0;
     for (int m = 0; m < f->comm->size; m++) {
         uint32_t e = entry_of(&b->parts[m][i]);
-        if (e != 0 && (first == NULL || (e & 0xffff) < (least & 0xffff))) {
+        if (e != 0 && (first == NULL || entry_begin(e) < entry_begin(least))) {
             first = &b->parts[m][i];
             least = e;
         }
     }
     if (first != NULL) {
+        atomic_store_explicit(&first->entries[first->next], least | TAKEN, memory_order_relaxed);
         first->next++;
     }
     return least;
@@ -183,23 +207,42 @@ static uint32_t take_entry(const struct pli_file *f, struct buffer *b, int i)
 
 // Write what was entered, each run by one call. What cannot be written is lost. No two entries
 // have a byte in common: when the pointer is moved back all that was entered is written first.
-static enum pli_err write_entries(const struct pli_file *f, struct buffer *b, int i, MPI_Offset at)
+static enum pli_err write_entries(const struct pli_file *f, struct buffer *b, int i, MPI_Offset at,
+                                  bool is_closed)
 {
     enum pli_err err = PLI_OK;
     size_t done;
-    if (go_back(f, b, i) == BLOCK) {
+    if (go_back(f, b, i) == BLOCK && is_closed) {
         return pli_file_sys_write(f->fd, f->name, b->bytes[i], BLOCK, at, &done);
     }
     uint32_t e = take_entry(f, b, i);
     while (e != 0 && err == PLI_OK) {
-        uint32_t from = e & 0xffff, to = from + (e >> 16);
-        for (e = take_entry(f, b, i); e != 0 && (e & 0xffff) == to; e = take_entry(f, b, i)) {
-            to += e >> 16;
+        uint32_t from = entry_begin(e), to = from + entry_len(e);
+        for (e = take_entry(f, b, i); e != 0 && entry_begin(e) == to; e = take_entry(f, b, i)) {
+            to += entry_len(e);
         }
         err = pli_file_sys_write(f->fd, f->name, b->bytes[i] + from, to - from,
                                  at + (MPI_Offset)from, &done);
     }
     return err;
+}
+
+// What was taken is written, or lost.
+static void note_written(struct part *p)
+{
+    uint32_t n = entries_in(atomic_load(&p->state)), k = atomic_load(&p->written);
+    bool is_first = true;
+    for (; k < n; k++) {
+        uint32_t e = atomic_load_explicit(&p->entries[k], memory_order_relaxed);
+        if ((e & TAKEN) != 0) {
+            e = (e & ~TAKEN) | WRITTEN;
+            atomic_store_explicit(&p->entries[k], e, memory_order_relaxed);
+        }
+        is_first = is_first && (e & WRITTEN) != 0;
+        if (is_first) {
+            atomic_store_explicit(&p->written, k + 1, memory_order_relaxed);
+        }
+    }
 }
 
 // Nobody adds lines to a slot that is closed. False: this member still copies.
@@ -229,27 +272,35 @@ static bool wait_for_users(const struct pli_file *f, const struct buffer *b, int
     return is_whole;
 }
 
-// What a member has in a slot is written. False: it copies, for too long.
-static bool clear(struct part *p, bool is_over)
+// What a member has in a slot is over. False: it copies, for too long.
+static bool clear(struct part *p)
 {
-    uint64_t state = atomic_load(&p->state), next;
-    int n = (int)entries_in(state);
-    for (int k = 0; k < n; k++) {
-        atomic_store_explicit(&p->entries[k], 0, memory_order_relaxed);
-    }
+    uint64_t state;
     do { // who finds it closed enters and leaves at once
         if (!wait_for_user(p)) {
             return false;
         }
         state = atomic_load(&p->state) % USER;
-        next = is_over ? 0 : bytes_in(state);
-    } while (!atomic_compare_exchange_weak(&p->state, &state, next));
+        for (uint32_t k = 0; k < entries_in(state); k++) {
+            atomic_store_explicit(&p->entries[k], 0, memory_order_relaxed);
+        }
+        atomic_store_explicit(&p->written, 0, memory_order_relaxed);
+    } while (!atomic_compare_exchange_strong(&p->state, &state, 0));
     return true;
 }
 
-// Under the lock: write what a slot has. is_over: it is free for another block then, as it is when
-// its block is full. One that died here has written nothing, or the same.
-static enum pli_err write_slot(const struct pli_file *f, struct buffer *b, int i, bool is_over)
+static bool has_users(const struct pli_file *f, const struct buffer *b, int i)
+{
+    bool has = false;
+    for (int m = 0; m < f->comm->size && !has; m++) {
+        has = atomic_load(&b->parts[m][i].state) >= USER;
+    }
+    return has;
+}
+
+// Under the lock: write what a slot has, which is free for another block then. One that died here
+// has written nothing, or the same. Where a member may copy for long (is_hurried) nothing is done.
+static enum pli_err retire(const struct pli_file *f, struct buffer *b, int i, bool is_hurried)
 {
     struct slot *s = &b->slots[i];
     uint64_t base = atomic_load(&s->base);
@@ -257,15 +308,34 @@ static enum pli_err write_slot(const struct pli_file *f, struct buffer *b, int i
         return PLI_OK;
     }
     uint64_t block = base / 2;
-    bool has;
     atomic_store(&s->base, base | CLOSED);
-    bool is_whole = wait_for_users(f, b, i);
-    enum pli_err err = write_entries(f, b, i, (MPI_Offset)block * BLOCK);
-    is_over = is_over || sum_up(f, b, i, &has) >= BLOCK;
-    for (int m = 0; m < f->comm->size && is_whole; m++) {
-        is_whole = clear(&b->parts[m][i], is_over);
+    if (is_hurried && has_users(f, b, i)) {
+        atomic_store(&s->base, block * 2);
+        return PLI_OK;
     }
-    atomic_store(&s->base, !is_whole ? LOST : is_over ? FREE : block * 2);
+    bool is_whole = wait_for_users(f, b, i);
+    enum pli_err err = write_entries(f, b, i, (MPI_Offset)block * BLOCK, true);
+    for (int m = 0; m < f->comm->size && is_whole; m++) {
+        is_whole = clear(&b->parts[m][i]);
+    }
+    atomic_store(&s->ended, 0);
+    atomic_store(&s->base, is_whole ? FREE : LOST);
+    return err;
+}
+
+// Under the lock: write the lines that are complete. Members go on to add others, and nobody waits
+// for one that copies, which may have to wait for a core.
+static enum pli_err write_lines(const struct pli_file *f, struct buffer *b, int i)
+{
+    uint64_t base = atomic_load(&b->slots[i].base);
+    if (base == FREE || base == LOST) {
+        return PLI_OK;
+    }
+    enum pli_err err = write_entries(f, b, i, (MPI_Offset)(base / 2) * BLOCK, false);
+    for (int m = 0; m < f->comm->size; m++) {
+        note_written(&b->parts[m][i]);
+    }
+    atomic_store(&b->slots[i].base, base / 2 * 2); // one that died may have closed it
     return err;
 }
 
@@ -276,10 +346,9 @@ static enum pli_err write_slots(const struct pli_file *f, struct buffer *b, bool
     for (int i = 0; i < N_SLOT; i++) {
         uint64_t base = atomic_load(&b->slots[i].base);
         bool is_left = base != FREE && base != LOST && (base & CLOSED) != 0; // by one that died
-        bool has;
-        sum_up(f, b, i, &has);
+        bool has, is_full = sum_up(f, b, i, &has) >= BLOCK;
         if (is_left || has || is_over) {
-            enum pli_err one = write_slot(f, b, i, is_over);
+            enum pli_err one = is_full || is_over ? retire(f, b, i, false) : write_lines(f, b, i);
             err = err == PLI_OK ? one : err;
         }
     }
@@ -415,7 +484,7 @@ static bool claim(const struct pli_file *f, struct buffer *b, int i, uint64_t bl
 {
     struct slot *s = &b->slots[i];
     uint64_t base = atomic_load(&s->base);
-    bool is_used = entries_in(atomic_load(&b->parts[f->comm->rank][i].state)) > 0;
+    bool is_used = is_waiting(&b->parts[f->comm->rank][i]);
     if (!is_used && base != FREE) {
         sum_up(f, b, i, &is_used);
     }
@@ -427,13 +496,49 @@ static bool claim(const struct pli_file *f, struct buffer *b, int i, uint64_t bl
     }
     // A later block has it where this member was slow, or the pointer was moved back.
     bool is_mine = base == FREE || base == block * 2;
-    if (!is_mine && (base / 2 < block || !is_used) && pli_node_lock_try(b->lock)) {
-        *err_out = write_slot(f, b, i, true);
+    if (!is_mine && (base / 2 < block || !is_used)) {
+        pli_node_lock_take(b->lock);
+        if (atomic_load(&s->base) / 2 != block) {
+            *err_out = retire(f, b, i, true);
+        }
         pli_node_lock_drop(b->lock);
     }
     base = FREE;
     return *err_out == PLI_OK &&
            (atomic_compare_exchange_strong(&s->base, &base, block * 2) || base == block * 2);
+}
+
+// Whether all bytes of its block are in a slot.
+static bool is_full(const struct pli_file *f, const struct buffer *b, int i)
+{
+    const struct slot *s = &b->slots[i];
+    bool has;
+    return atomic_load(&s->ended) == atomic_load(&s->base) + 1 && sum_up(f, b, i, &has) >= BLOCK;
+}
+
+static bool any_full(const struct pli_file *f, const struct buffer *b)
+{
+    bool is = false;
+    for (int i = 0; i < N_SLOT && !is; i++) {
+        is = is_full(f, b, i);
+    }
+    return is;
+}
+
+// Write blocks that are full. Where another has the lock nobody waits: it looks for others when it
+// has written its own.
+static enum pli_err write_full(const struct pli_file *f, struct buffer *b)
+{
+    enum pli_err err = PLI_OK;
+    while (any_full(f, b) && pli_node_lock_try(b->lock)) {
+        for (int i = 0; i < N_SLOT; i++) {
+            enum pli_err one = is_full(f, b, i) ? retire(f, b, i, false) : PLI_OK;
+            err = err == PLI_OK ? one : err;
+        }
+        pli_node_lock_drop(b->lock);
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    return err;
 }
 
 // This member has added bytes to a block. Where its last byte is there and no other is missing, one
@@ -442,21 +547,10 @@ static enum pli_err write_if_full(const struct pli_file *f, struct buffer *b, in
                                   bool is_last)
 {
     struct slot *s = &b->slots[i];
-    uint64_t ended = block * 2 + 1;
-    bool has;
-    enum pli_err err = PLI_OK;
     if (is_last) {
-        atomic_store(&s->ended, ended);
+        atomic_store(&s->ended, block * 2 + 1);
     }
-    if (atomic_load(&s->ended) == ended && sum_up(f, b, i, &has) >= BLOCK &&
-        atomic_compare_exchange_strong(&s->ended, &ended, 0)) {
-        pli_node_lock_take(b->lock);
-        if (atomic_load(&s->base) == block * 2) { // not: all was written meanwhile
-            err = write_slot(f, b, i, false);
-        }
-        pli_node_lock_drop(b->lock);
-    }
-    return err;
+    return atomic_load(&s->ended) == block * 2 + 1 ? write_full(f, b) : PLI_OK;
 }
 
 // Copy n bytes of the access, which are in one block. False: they are to be written.
@@ -475,6 +569,9 @@ static bool store(const struct pli_file_access *a, size_t from, size_t n, MPI_Of
     }
     uint32_t k = entries_in(atomic_fetch_add(&p->state, USER + ENTRY));
     if (k == N_ENTRY || atomic_load(&s->base) != block * 2) {
+        if (k < N_ENTRY) {
+            atomic_store_explicit(&p->entries[k], WRITTEN, memory_order_relaxed);
+        }
         atomic_fetch_sub(&p->state, USER);
         return false;
     }

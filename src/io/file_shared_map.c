@@ -129,8 +129,10 @@ static void raise_made(struct pli_file_words *words, MPI_Offset lo, MPI_Offset h
     }
 }
 
-// As long as what is before it. Where there are large pages the next one is twice as long as the
-// last, also after the file was cut: small pages at its begin would be in the way of a large one.
+// As long as what is before it; in memory that is the file always the same, as the mapping stays,
+// and pages that nobody needs would be made for nothing. Where there are large pages the next one
+// is twice as long as the last, also after the file was cut: small pages at its begin would be in
+// the way of a large one.
 static MPI_Offset window_step(const struct pli_file *f, struct pli_file_window *w, MPI_Offset at)
 {
     MPI_Offset step = FIRST_WINDOW;
@@ -139,10 +141,29 @@ static MPI_Offset window_step(const struct pli_file *f, struct pli_file_window *
         w->step = step < LAST_WINDOW ? 2 * step : step;
         return step;
     }
-    while (step < LAST_WINDOW && 2 * step <= at) {
+    while (!f->is_memory && step < LAST_WINDOW && 2 * step <= at) {
         step *= 2;
     }
     return step;
+}
+
+static bool is_beyond_limit(MPI_Offset hi)
+{
+    struct rlimit most;
+    return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+           (rlim_t)hi > most.rlim_cur;
+}
+
+static bool open_window(struct pli_file *f, struct pli_file_window *w, MPI_Offset lo, MPI_Offset hi,
+                        bool has_space)
+{
+    forget_window(f, w);
+    bool is_open = has_space ? pli_file_map_open_made(f, lo, hi, &w->map)
+                             : pli_file_map_open(f, lo, hi, &w->map);
+    if (is_open) {
+        pli_file_fault_keep(&w->map.fault);
+    }
+    return is_open;
 }
 
 // Space is announced before it is made: whoever asks for the size meanwhile gets the right one.
@@ -151,12 +172,9 @@ static bool move_window(struct pli_file *f, struct pli_file_window *w, MPI_Offse
 {
     struct pli_file_words *words = words_of(f);
     MPI_Offset step = window_step(f, w, at), lo = at / step * step, hi = lo + step;
-    struct rlimit most;
     struct stat s;
-    forget_window(f, w);
-    if (!f->is_local || fstat(f->fd, &s) != 0 ||
-        (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
-         (rlim_t)hi > most.rlim_cur)) {
+    if (!f->is_local || fstat(f->fd, &s) != 0 || is_beyond_limit(hi)) {
+        forget_window(f, w);
         return false;
     }
     if (s.st_size > atomic_load(&words->room)) {
@@ -164,11 +182,10 @@ static bool move_window(struct pli_file *f, struct pli_file_window *w, MPI_Offse
     }
     raise_to(&words->room, hi);
     bool has_space = atomic_load(&words->made) >= hi && s.st_size >= hi;
-    if (!(has_space ? pli_file_map_open_made(f, lo, hi, &w->map)
-                    : pli_file_map_open(f, lo, hi, &w->map))) {
+    if (!(has_space && w->lo < w->hi && pli_file_map_move(f, lo, hi, &w->map)) &&
+        !open_window(f, w, lo, hi, has_space)) {
         return false;
     }
-    pli_file_fault_keep(&w->map.fault);
     raise_made(words, lo, hi);
     w->lo = lo;
     w->hi = hi;
