@@ -87,10 +87,17 @@ static bool give_way(uint64_t begin, uint64_t *end_out)
     return true;
 }
 
+bool pli_cpu_give_way_at(uint64_t *at)
+{
+    bool has = give_way(*at != 0 ? *at : pli_clock_ns(), at);
+    *at = has ? *at : 0; // who sleeps instead comes back much later
+    return has;
+}
+
 bool pli_cpu_give_way(void)
 {
-    uint64_t end;
-    return give_way(pli_clock_ns(), &end);
+    uint64_t at = 0;
+    return pli_cpu_give_way_at(&at);
 }
 
 // Sleep for so short a time: timers are late by 50 us by default, to wake the processor less often.

@@ -48,6 +48,9 @@ static inline void pli_cpu_will_write(const void *at)
 // Let other threads run that want this core. False, and nothing was done: that would cost too much
 // now; better sleep. Context: any thread.
 bool pli_cpu_give_way(void);
+// The same for a loop that does little between two calls: *at is 0 at first, then the time when the
+// last one was over, which need not be asked for again.
+bool pli_cpu_give_way_at(uint64_t *at);
 // The same for a loop that waits for something that will not wake it: then it sleeps a little.
 void pli_cpu_rest(void);
 // The same where the time is known, by pli_clock_ns; returns what it is afterwards.

@@ -17,6 +17,7 @@ typedef void (*pli_coll_build_fn)(struct pli_sched *s, const struct pli_coll_arg
 void pli_barrier_tree(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_barrier_dissem(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_bcast_binomial(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_bcast_linear(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_bcast_chain(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_gather_linear(struct pli_sched *s, const struct pli_coll_args *a); // and gatherv
 void pli_gather_binomial(struct pli_sched *s, const struct pli_coll_args *a);

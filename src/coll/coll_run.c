@@ -3,6 +3,7 @@
 #include "coll/coll_run.h"
 
 #include "coll/algorithms.h"
+#include "coll/board/board.h"
 #include "coll/board/board_cma.h"
 #include "coll/comm_state.h"
 #include "coll/coll_args.h"
@@ -43,6 +44,21 @@ static enum pli_err build(const struct pli_coll_args *a, enum pli_sched_use use,
     }
     *out = s;
     return PLI_OK;
+}
+
+// A collective by messages among members that also meet on a board: what this one does in it counts
+// at the next meeting.
+static void note_part(const struct pli_coll_args *a)
+{
+    struct pli_board *b = a->comm->coll != NULL ? a->comm->coll->board : NULL;
+    if (b == NULL) {
+        return;
+    }
+    bool is_from_root =
+        a->kind == PLI_COLL_BCAST || a->kind == PLI_COLL_SCATTER || a->kind == PLI_COLL_SCATTERV;
+    bool is_to_root = a->kind == PLI_COLL_GATHER || a->kind == PLI_COLL_GATHERV;
+    bool is_root = a->root == a->me;
+    pli_board_note_part(b, (is_from_root && !is_root) || (is_to_root && is_root));
 }
 
 static const struct pli_coll_algo nothing = { .name = "nothing" };
@@ -111,6 +127,7 @@ static bool is_for_others(const struct pli_coll_args *a, enum pli_err err)
 static enum pli_err run_schedule(const struct pli_coll_args *a, const struct pli_coll_algo *algo)
 {
     struct pli_sched *s;
+    note_part(a);
     enum pli_err err = build(a, PLI_SCHED_ONCE, algo->build, &s);
     if (err == PLI_OK) {
         err = pli_sched_run(s, a->comm);
@@ -189,6 +206,7 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     if (err == PLI_OK && pli_statistics_is_on()) {
         pli_coll_select_count(a, algo);
     }
+    note_part(a);
     if (err == PLI_OK && !is_persistent && is_leaf(a, algo)) {
         struct pli_block mine = pli_blocks_one(&a->send);
         if (pli_sched_send_now(a->kind, a->root, &mine, a->comm, out)) {

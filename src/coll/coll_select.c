@@ -41,6 +41,7 @@ enum need {
     ONE_HOST = 8192, // all members on one host
     SEVERAL = 16384, // members on several hosts, however many on each
     ROOM = 32768,    // all members on one host that has a core for each, whatever else runs there
+    TURNS = 65536,   // all members on one host that has fewer cores
     STAYS = 1024,    // a job that ends when a rank dies: nobody leaves while others read its buffer
 };
 
@@ -63,6 +64,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "nodes", "messages between hosts, rings inside",
           .direct = pli_bcast_board_hosts, .needs = HOSTS | HERE },
         { "hier", "inside hosts, then between", .build = pli_bcast_hier, .needs = HOSTS },
+        { "linear", "the root to every rank",
+          .build = pli_bcast_linear, .needs = TURNS, .max_rank = 31 },
         { "binomial", "a tree, each rank passes it on",
           .build = pli_bcast_binomial, .max_bytes = 1024 * KIB },
         { "chain", "in pieces from rank to rank", .build = pli_bcast_chain },
@@ -361,10 +364,10 @@ static bool is_dense(const struct pli_datatype *t)
 }
 
 // All members see the same: they belong to one job, and the cores are those that it was given.
-static bool has_room(const struct pli_coll_args *a)
+static bool has_cores(const struct pli_coll_args *a, bool for_each)
 {
-    return pli_comm_state_hosts(a->comm)->n_host == 1 &&
-           (uint32_t)a->n <= pli_proc.boot->node.header->n_core;
+    bool is_enough = (uint32_t)a->n <= pli_proc.boot->node.header->n_core;
+    return pli_comm_state_hosts(a->comm)->n_host == 1 && is_enough == for_each;
 }
 
 // PLI_AGAIN: it cannot. Asking for a board or a window may make one: all members ask in the same
@@ -396,7 +399,8 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
         (pli_comm_state_hosts(a->comm)->n_host > 1) != ((r->needs & SEVERAL) != 0)) {
         return PLI_AGAIN;
     }
-    if (r->needs & ROOM && !is_wanted && !has_room(a)) {
+    if (!is_wanted &&
+        ((r->needs & ROOM && !has_cores(a, true)) || (r->needs & TURNS && !has_cores(a, false)))) {
         return PLI_AGAIN;
     }
     if ((r->needs & BOARD) == 0) {
@@ -454,6 +458,7 @@ static const char *why_not(const struct pli_coll_algo *r, const struct pli_coll_
            : h != NULL && (h->n_host <= 1 || h->n_host == a->n)
                ? "only where several hosts have several ranks"
            : r->needs & ROOM     ? "only on one host with a core for each rank"
+           : r->needs & TURNS    ? "only on one host with fewer cores than ranks"
            : r->needs & ONE_HOST ? "only on one host"
            : r->needs & SEVERAL  ? "only on several hosts"
            : r->needs & CORES && pli_lane_is_oversubscribed()    ? "only with a core for each rank"
@@ -586,8 +591,11 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
     if (r->needs & COMMUTES) {
         fprintf(to, ", commutative operation");
     }
-    if (r->needs & (ONE_HOST | ROOM)) {
-        fprintf(to, ", on one host%s", r->needs & ROOM ? " with a core for each rank" : "");
+    if (r->needs & (ONE_HOST | ROOM | TURNS)) {
+        fprintf(to, ", on one host%s",
+                r->needs & ROOM    ? " with a core for each rank"
+                : r->needs & TURNS ? " with fewer cores"
+                                   : "");
     }
     if (r->needs & SEVERAL) {
         fprintf(to, ", on several hosts");

@@ -30,7 +30,8 @@ enum {
     YIELD_FAR = 100,     // what comes through an agent needs a core of its own (bench-impi)
     YIELD_BULK = 6,      // more so where it is a large message
     BULK = 1 << 16,      // elements
-    YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16)
+    YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16),
+    LOOK_NS = 50000,     // but not before so long: sleep and wake cost ten turns of two ranks
     STALL_NS = 1000000,  // sleep with something to push: look again after this
     OTHERS_EVERY = 16,   // looks between two at other lanes
     PATIENCE = 2,        // tests in a row without a result before the core is left to others
@@ -225,6 +226,22 @@ static uint32_t yields(const struct pli_waiter *w)
            : is_bulk                      ? YIELD_BULK
            : w->is_far                    ? YIELD_FAR
                                           : YIELD_QUIET;
+}
+
+// Whether it has given way as often, and for as long, as is better than to sleep. Turns count as
+// well as time: one of them may be all the work that another rank had.
+static bool has_waited_enough(const struct pli_waiter *w, uint32_t spins)
+{
+    bool is_timed = pli_conf.yield < 0 && pli_lane_is_oversubscribed();
+    return w->n_idle >= spins + yields(w) && (!is_timed || w->given_ns > LOOK_NS);
+}
+
+static bool give_way(struct pli_waiter *w)
+{
+    uint64_t begin = w->way_ns;
+    bool has = pli_cpu_give_way_at(&w->way_ns);
+    w->given_ns += has && begin != 0 ? w->way_ns - begin : 0;
+    return has;
 }
 
 // Whether no thread waits at another lane: its threads compute, wait for something outside MPI, or
@@ -572,6 +589,7 @@ static bool must_look_first(struct pli_waiter *w)
         if (poll_watched(w) > 0) {
             w->asked = 0;
             w->n_idle = w->n_nap = 0;
+            w->way_ns = w->given_ns = 0;
             forget_record(w);
         }
         return true;
@@ -670,12 +688,14 @@ void pli_progress_step(struct pli_waiter *w)
     if ((is_last ? look_before_sleep(w->lane) : pli_progress_once(w->lane)) > 0) {
         w->n_idle = 0;
         w->n_nap = 0;
+        w->way_ns = w->given_ns = 0;
         forget_record(w);
         return;
     }
     count_idle(w, spins);
     if (has_others() && step_others(w) > 0) {
         w->n_nap = 0;
+        w->way_ns = 0;
         forget_record(w);
         return; // n_idle stays: what others need is no reason to look longer for ourselves
     }
@@ -686,7 +706,7 @@ void pli_progress_step(struct pli_waiter *w)
     if (w->n_idle <= spins + 1) { // it has looked in vain
         pli_placement_check(w->lane);
     }
-    if (w->n_idle >= spins + yields(w) || !pli_cpu_give_way()) {
+    if (has_waited_enough(w, spins) || !give_way(w)) {
         go_to_sleep(w);
     }
 }

@@ -45,11 +45,12 @@ struct pli_waiter {
     bool has_row;               // in the row of the process
     uint8_t n_slot;             // and, if not 0, behind that number among its lane's threads
     bool is_far; // waits for another machine: looking in haste would only keep others from work
-    bool is_restless;  // waits for more than this lane: sleep in short naps only
-    uint32_t n_nap;    // short sleeps in a row without an event
-    uint32_t asked;    // the launcher's question after which the lanes were polled
-    uint64_t begin_ns; // when it began, if waits are counted
-    int64_t context;   // and of which communicator
+    bool is_restless;          // waits for more than this lane: sleep in short naps only
+    uint64_t way_ns, given_ns; // when it last came back from giving way; how long it did so in all
+    uint32_t n_nap;            // short sleeps in a row without an event
+    uint32_t asked;            // the launcher's question after which the lanes were polled
+    uint64_t begin_ns;         // when it began, if waits are counted
+    int64_t context;           // and of which communicator
     // For the record a long sleep leaves; all may be empty.
     const struct pli_request *request; // the request waited for, or one of them
     uint32_t n_request;                // how many

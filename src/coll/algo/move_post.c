@@ -213,7 +213,7 @@ static enum pli_err run(struct move *m)
         answer_no(m);
     }
     pli_board_post_end(m->b);
-    m->b->is_reader = !m->gives;
+    pli_board_note_part(m->b, !m->gives);
     if (__builtin_expect(m->is_later || m->has_later, 0)) {
         enum pli_err later = run_later(m);
         err = err == PLI_OK ? later : err;

@@ -129,6 +129,8 @@ struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_col
         b->was_wrong = error_of(b) == PLI_BOARD_CALLS;
     }
     b->seq++;
+    b->gives_way = b->is_taker && b->is_oversubscribed;
+    b->is_taker = false;
     if (b->seq % POLL_EVERY == 0) {
         pli_progress_once(b->lane); // others may need us for something else
     }
@@ -169,9 +171,9 @@ void pli_board_release(struct pli_board *b, enum pli_board_error error)
     } else if (b->only != b->me) {
         pli_board_wake(b, b->only);
     }
-    // Members that share cores have to run in turn. One that reads what another one writes comes
-    // to nothing before that one has run, and this one has just had its turn.
-    if (b->is_oversubscribed && b->is_reader) {
+    // Members that share cores have to run in turn. One that takes what another one gives comes to
+    // nothing before that one has run, and this one has just had its turn.
+    if (b->gives_way) {
         pli_cpu_give_way();
     }
 }

@@ -33,7 +33,8 @@ struct pli_board {
     bool is_oversubscribed; // the ranks of this host outnumber its cores
     bool is_unfinished;     // the last operation was left without waiting for the others,
     bool was_wrong;         // and they had called something else
-    bool is_reader;         // it last read what another member wrote, and wrote nothing
+    bool is_taker;          // since the last meeting it last took what others gave
+    bool gives_way;         // so it was when the meeting under way began
     uint64_t seq;           // of the last operation that all members take part in
     uint64_t ring_at, ring_room;        // next entry of the ring; entries below may be written
     uint64_t ring_mine[PLI_BOARD_RING]; // seq that I gave each entry last
@@ -106,6 +107,14 @@ enum pli_board_error pli_board_judge(const struct pli_board *b);
 static inline struct pli_board_slot *pli_board_slot(struct pli_board *b, int member)
 {
     return &b->members[member].slot[b->seq & 1];
+}
+
+// What this member last did between two meetings, on the board or by messages: it only took what
+// others gave, or not. Where members share cores one that took lets the others go first when it
+// ends the next meeting.
+static inline void pli_board_note_part(struct pli_board *b, bool is_taker)
+{
+    b->is_taker = is_taker;
 }
 
 // Wake a member that may sleep, or all, after something it waits for was written.
