@@ -628,6 +628,20 @@ static void read_timeout(struct pli_options *o)
     o->is_timeout_env = seconds > 0;
 }
 
+// Beginners put -n behind the program, which then gets it as its own argument and runs alone. Some
+// programs have such an option themselves, so only people at a terminal are told.
+static void say_late_count(char **argv)
+{
+    const char *option = argv[1], *count = option != NULL ? argv[2] : NULL;
+    bool is_count = count != NULL && (strcmp(option, "-n") == 0 || strcmp(option, "-np") == 0) &&
+                    count[0] != '\0' && count[strspn(count, "0123456789")] == '\0';
+    if (is_count && isatty(STDERR_FILENO)) {
+        pli_say("%s gets '%s %s' as its own arguments and runs as one rank: options of %s stand "
+                "before the program. For %s ranks: %s %s %s %s",
+                argv[0], option, count, pli_say_name, count, pli_say_name, option, count, argv[0]);
+    }
+}
+
 void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
 {
     job->opt.grace = -1;
@@ -655,6 +669,9 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
     pli_foreign_options_say(job);
     pli_upc_groups_read(job);
     pli_hosts_find(job);
+    if (job->n_app == 1 && job->apps[0].n_rank == 0) {
+        say_late_count(job->apps[0].argv);
+    }
     for (uint32_t a = 0; a < job->n_app; a++) {
         job->apps[a].n_rank = job->apps[a].n_rank != 0 ? job->apps[a].n_rank : 1;
         job->apps[a].first = job->n_rank;

@@ -25,10 +25,10 @@ PLI_START void pli_comm_dup_on_topo(pli_comm_dup_topo_fn fn)
     copy_topo = fn;
 }
 
-// The copy with its attributes, topology and hints; its contexts may still be 0. A failing copy
-// callback leaves nothing behind.
-static enum pli_err copy(struct pli_comm *from, bool with_hints, const uint64_t contexts[2],
-                         struct pli_comm **out)
+// The copy with its attributes and topology; its contexts may still be 0. A failing copy callback
+// leaves nothing behind. Hints are not copied: a library that duplicates the communicator of its
+// caller has not promised what the caller did. [MPI-5.0 7.4.4]
+static enum pli_err copy(struct pli_comm *from, const uint64_t contexts[2], struct pli_comm **out)
 {
     struct pli_comm *c;
     enum pli_err err =
@@ -38,7 +38,6 @@ static enum pli_err copy(struct pli_comm *from, bool with_hints, const uint64_t 
     if (err != PLI_OK) {
         return err;
     }
-    c->hints = with_hints ? from->hints : 0;
     if (from->topo != NULL && copy_topo != NULL) {
         copy_topo(from, c);
     }
@@ -54,7 +53,7 @@ static enum pli_err copy(struct pli_comm *from, bool with_hints, const uint64_t 
 }
 
 // The exchange comes first: whatever fails here after it, no member is left waiting.
-static enum pli_err dup(struct pli_comm *comm, bool with_hints, struct pli_comm **out)
+enum pli_err pli_comm_dup_dup(struct pli_comm *comm, struct pli_comm **out)
 {
     uint64_t contexts[2] = { 0, 0 };
     enum pli_err err;
@@ -66,18 +65,13 @@ static enum pli_err dup(struct pli_comm *comm, bool with_hints, struct pli_comm 
         contexts[0] = comm->rank == 0 ? pli_process_context() : 0;
         err = pli_coll_bcast(contexts, sizeof contexts[0], pli_comm_make_byte(), 0, comm);
     }
-    return err == PLI_OK ? copy(comm, with_hints, contexts, out) : err;
-}
-
-enum pli_err pli_comm_dup_dup(struct pli_comm *comm, struct pli_comm **out)
-{
-    return dup(comm, true, out);
+    return err == PLI_OK ? copy(comm, contexts, out) : err;
 }
 
 enum pli_err pli_comm_dup_with_info(struct pli_comm *comm, struct pli_info *info,
                                     struct pli_comm **out)
 {
-    enum pli_err err = dup(comm, false, out);
+    enum pli_err err = pli_comm_dup_dup(comm, out);
     return err == PLI_OK ? pli_comm_hint_set(*out, info) : err;
 }
 
@@ -141,8 +135,8 @@ static void plan_contexts(struct pli_sched *s, struct pli_comm *comm, uint64_t c
 
 // The attributes are copied now; the contexts come later and are written into the new communicator.
 // If copying fails, the exchange goes on without a result, so that the other members do not wait.
-static enum pli_err idup(struct pli_comm *comm, bool with_hints, struct pli_comm **out,
-                         struct pli_request **request_out)
+enum pli_err pli_comm_dup_idup(struct pli_comm *comm, struct pli_comm **out,
+                               struct pli_request **request_out)
 {
     static const uint64_t later[2] = { 0, 0 };
     struct pli_datatype *byte = pli_comm_make_byte();
@@ -155,7 +149,7 @@ static enum pli_err idup(struct pli_comm *comm, bool with_hints, struct pli_comm
     if (err != PLI_OK) {
         return err;
     }
-    enum pli_err copied = copy(comm, with_hints, later, &c);
+    enum pli_err copied = copy(comm, later, &c);
     uint64_t *contexts = pli_sched_bytes(s, 2 * sizeof *contexts);
     plan_contexts(s, comm, contexts);
     if (copied == PLI_OK) {
@@ -181,15 +175,9 @@ static enum pli_err idup(struct pli_comm *comm, bool with_hints, struct pli_comm
     return PLI_OK;
 }
 
-enum pli_err pli_comm_dup_idup(struct pli_comm *comm, struct pli_comm **out,
-                               struct pli_request **request_out)
-{
-    return idup(comm, true, out, request_out);
-}
-
 enum pli_err pli_comm_dup_idup_with_info(struct pli_comm *comm, struct pli_info *info,
                                          struct pli_comm **out, struct pli_request **request_out)
 {
-    enum pli_err err = idup(comm, false, out, request_out);
+    enum pli_err err = pli_comm_dup_idup(comm, out, request_out);
     return err == PLI_OK ? pli_comm_hint_set(*out, info) : err;
 }

@@ -8,6 +8,7 @@
 #include "comm/comm_split.h"
 #include "comm/locality.h"
 #include "obj/comm.h"
+#include "obj/comm_hint.h"
 #include "obj/group_build.h"
 #include "obj/info.h"
 #include "obj/impi_span.h"
@@ -258,6 +259,7 @@ enum pli_err pli_comm_split_type_split(struct pli_comm *comm, int type, int key,
                         "hardware",
                         pli_comm_say(comm));
     }
-    return comm->is_span && !comm->is_inter ? split_jobs(comm, type, key, info, out)
-                                            : split_here(comm, type, key, info, out);
+    enum pli_err err = comm->is_span && !comm->is_inter ? split_jobs(comm, type, key, info, out)
+                                                        : split_here(comm, type, key, info, out);
+    return err == PLI_OK && *out != NULL ? pli_comm_hint_set(*out, info) : err;
 }

@@ -71,7 +71,6 @@ enum pli_err pli_dist_graph_create_adjacent(struct pli_comm *comm, int n_in, con
                                             struct pli_info *info, int reorder,
                                             struct pli_comm **out)
 {
-    (void)info;
     struct pli_topo *t;
     enum pli_err err = pli_topo_check_parent(comm);
     if (err == PLI_OK) {
@@ -99,7 +98,7 @@ enum pli_err pli_dist_graph_create_adjacent(struct pli_comm *comm, int n_in, con
         fill(t->in_weights, source_weights, n_in);
         fill(t->out_weights, dest_weights, n_out);
     }
-    return pli_dist_make(comm, t, reorder, out);
+    return pli_dist_make(comm, t, reorder, info, out);
 }
 
 enum pli_err pli_dist_graph_n_neighbor(struct pli_comm *comm, int *n_in_out, int *n_out_out,

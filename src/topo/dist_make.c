@@ -9,6 +9,7 @@
 #include "comm/locality.h"
 #include "msg/sendrecv.h"
 #include "obj/comm.h"
+#include "obj/comm_hint.h"
 #include "obj/group_build.h"
 #include "topo/dist_graph.h"
 #include "topo/remap.h"
@@ -130,7 +131,7 @@ static enum pli_err reorder_group(struct pli_comm *comm, const struct pli_locali
 }
 
 enum pli_err pli_dist_make(struct pli_comm *comm, struct pli_topo *t, int reorder,
-                           struct pli_comm **out)
+                           struct pli_info *info, struct pli_comm **out)
 {
     struct pli_locality *places = NULL;
     struct pli_group *group = NULL;
@@ -151,5 +152,5 @@ enum pli_err pli_dist_make(struct pli_comm *comm, struct pli_topo *t, int reorde
     }
     c->topo = t;
     *out = c;
-    return PLI_OK;
+    return pli_comm_hint_set(c, info);
 }

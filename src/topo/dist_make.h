@@ -6,10 +6,12 @@
 #include "base/err.h"
 
 struct pli_comm;
+struct pli_info;
 struct pli_topo;
 
-// Collective. t describes the node of the caller's rank and is taken over, also on failure.
+// Collective. t describes the node of the caller's rank and is taken over, also on failure;
+// info has hints for the new communicator.
 enum pli_err pli_dist_make(struct pli_comm *comm, struct pli_topo *t, int reorder,
-                           struct pli_comm **out);
+                           struct pli_info *info, struct pli_comm **out);
 
 #endif

@@ -159,7 +159,6 @@ enum pli_err pli_dist_graph_create(struct pli_comm *comm, int n, const int sourc
                                    const int weights[], struct pli_info *info, int reorder,
                                    struct pli_comm **out)
 {
-    (void)info;
     int n_edge;
     struct spread s = { 0 };
     struct pli_topo *t;
@@ -185,5 +184,5 @@ enum pli_err pli_dist_graph_create(struct pli_comm *comm, int n, const int sourc
     free(s.counts);
     free(s.out);
     free(s.in);
-    return err == PLI_OK ? pli_dist_make(comm, t, reorder, out) : err;
+    return err == PLI_OK ? pli_dist_make(comm, t, reorder, info, out) : err;
 }

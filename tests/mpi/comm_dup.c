@@ -105,7 +105,7 @@ static void inherits(make_fn *make, int has_own_info)
     T_EQ(len, 0);
     T_MPI(MPI_Comm_get_errhandler(to, &handler));
     T_OK(handler == MPI_ERRORS_RETURN);
-    T_STR(hint(to, "mpi_assert_no_any_tag"), has_own_info ? "false" : "true");
+    T_STR(hint(to, "mpi_assert_no_any_tag"), "false");
     T_STR(hint(to, "mpi_assert_exact_length"), has_own_info ? "true" : "false");
     T_MPI(MPI_Comm_compare(from, to, &flag));
     T_EQ(flag, MPI_CONGRUENT);
@@ -190,6 +190,32 @@ static void topology(void)
     T_MPI(MPI_Comm_free(&copy_of));
 }
 
+// Other constructors with an info object take hints from it, and none from the parent.
+static void other_hints(void)
+{
+    MPI_Comm parent, c[4];
+    MPI_Info info;
+    T_MPI(MPI_Info_create(&info));
+    T_MPI(MPI_Info_set(info, "mpi_assert_no_any_source", "true"));
+    T_MPI(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &parent));
+    T_MPI(MPI_Info_delete(info, "mpi_assert_no_any_source"));
+    T_MPI(MPI_Info_set(info, "mpi_assert_no_any_tag", "true"));
+    T_MPI(MPI_Comm_split_type(parent, MPI_COMM_TYPE_SHARED, 0, info, &c[0]));
+    T_MPI(MPI_Dist_graph_create_adjacent(parent, 0, NULL, MPI_UNWEIGHTED, 0, NULL, MPI_UNWEIGHTED,
+                                         info, 0, &c[1]));
+    T_MPI(MPI_Dist_graph_create(parent, 0, NULL, NULL, NULL, MPI_UNWEIGHTED, info, 0, &c[2]));
+    T_MPI(MPI_Comm_split(parent, 0, 0, &c[3]));
+    for (int i = 0; i < 4; i++) {
+        T_STR(hint(c[i], "mpi_assert_no_any_source"), "false");
+        T_STR(hint(c[i], "mpi_assert_no_any_tag"), i < 3 ? "true" : "false");
+        T_MPI(MPI_Comm_free(&c[i]));
+    }
+    T_MPI(MPI_Comm_split_type(parent, MPI_UNDEFINED, 0, info, &c[0])); // hints for nothing
+    T_OK(c[0] == MPI_COMM_NULL);
+    T_MPI(MPI_Comm_free(&parent));
+    T_MPI(MPI_Info_free(&info));
+}
+
 // A message on the new context may arrive before its receiver has the communicator.
 static void early_message(void)
 {
@@ -221,6 +247,7 @@ int main(int argc, char **argv)
     failing_copy(1);
     outstanding();
     topology();
+    other_hints();
     early_message();
     MPI_Comm c;
     T_REFUSED(MPI_Comm_dup(MPI_COMM_NULL, &c), MPI_ERR_COMM, "MPI_COMM_NULL");

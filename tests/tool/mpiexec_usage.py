@@ -24,6 +24,7 @@ CASES = [
     (("-np=", *GOOD), ("whole number",)),
     (("-n", "1048576", *GOOD, ":", "-n", "1", *GOOD), ("more than",)),
     (("--ranks-per-proc", "0", *GOOD), ("--ranks-per-proc",)),
+    (("-n2", *GOOD), ("'-n2'", "did you mean -n 2?")),
     (("--bnd-to", "core", *GOOD), ("--bnd-to", "--bind-to")),
     (("--timout=4", *GOOD), ("--timeout",)),
     (("-zzzzzzzzz", *GOOD), ("-zzzzzzzzz", "--help")),
@@ -92,12 +93,32 @@ def others(folder):
         check(p.returncode == rc and said in " ".join((p.stdout + p.stderr).split()), f"{words} {env}: {p}")
 
 
+def late_count():
+    """Who puts -n behind the program is told so, at a terminal alone, and where -n was not given before it."""
+    for before, after, is_told in (((), ("-n", "3"), True), ((), ("-np", "12"), True), (("-n", "1"), ("-n", "3"), False),
+                                   ((), ("-n", "3x"), False), ((), ("-n",), False), ((), ("-m", "3"), False)):
+        ours, theirs = os.openpty()
+        with os.fdopen(ours, "rb", buffering=0) as terminal:
+            p = subprocess.run([MPIEXEC, *before, "true", *after], stdin=subprocess.DEVNULL, stderr=theirs, check=False)
+            os.write(theirs, b"end")
+            os.close(theirs)
+            said = b""
+            while not said.endswith(b"end"):
+                said += terminal.read(1000)
+        said = " ".join(said.decode().split())
+        told = f"true gets '{' '.join(after)}' as its own arguments and runs as one rank"
+        check(p.returncode == 0 and (told in said if is_told else said == "end"), f"{before} true {after}: {p} {said}")
+    r = Run("true", "-n", "3")
+    check(r.rc == 0 and r.err == "", r)
+
+
 with tempfile.TemporaryDirectory() as here:
     for name in ("a.c", "b.f90", "c.py"):
         with open(os.path.join(here, name), "w", encoding="ascii") as f:
             f.write("text\n")
     unreadable(here)
     others(here)
+    late_count()
     for args, words in CASES:
         r = Run(*args, cwd=here)
         check(r.rc == 2 and r.out == "", f"{args}: {r}")

@@ -169,6 +169,14 @@ static void look_for_nearer(const char *list, const char *typed, int *least, str
     }
 }
 
+// The digits that directly follow the name, as in -n2; "" where something else does.
+static const char *joined_number(const char *typed, const struct name *name)
+{
+    const char *rest = typed + strnlen(typed, name->len);
+    bool is_name = strncmp(typed, name->text, name->len) == 0;
+    return is_name && rest[strspn(rest, "0123456789")] == '\0' ? rest : "";
+}
+
 static _Noreturn void refuse_unknown(const struct pli_option_reader *r, const char *typed)
 {
     const struct pli_option_table *t = r->table;
@@ -188,8 +196,10 @@ static _Noreturn void refuse_unknown(const struct pli_option_reader *r, const ch
         }
     }
     if (best.text != NULL) {
-        r->bad("there is no option '%s'; did you mean %.*s? See %s --help", typed,
-               (int)(best.len + best.dashes), best.text - best.dashes, r->tool);
+        const char *number = joined_number(bare, &best);
+        r->bad("there is no option '%s'; did you mean %.*s%s%s? See %s --help", typed,
+               (int)(best.len + best.dashes), best.text - best.dashes, number[0] != '\0' ? " " : "",
+               number, r->tool);
     }
     r->bad("there is no option '%s'%s; see %s --help", typed,
            r->expected != NULL ? r->expected : "", r->tool);
