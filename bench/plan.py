@@ -260,7 +260,7 @@ AIMS = [
       for size in RMA_SIZES],
     *[Aim(words, f"rma_{name}", "size=8 ranks=2", 1.0)
       for name, words in (("fetch", "fetch and add"), ("get_accumulate", "get and accumulate 8 B"),
-                          ("swap", "compare and swap"), ("lock", "lock, put 8 B, unlock"),
+                          ("lock", "lock, put 8 B, unlock"),
                           ("pscw", "post, start, put 8 B, complete, wait"), ("fence", "put 8 B, fence"))],
     Aim("latency 8 B over TCP", "tcp_lat", "size=8 ranks=2", 0.85),
     Aim("latency 8 B over TCP beside a bare socket", "tcp_lat", "size=8 ranks=2", 1.25,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One-sided accesses of one rank to memory of another on the same host, which waits meanwhile: each
-// complete at the target before the next.
+// complete at the target before the next. No compare-and-swap: Open MPI 4.1.4 crashes in many of
+// them.
 #include "bench.h"
 
 enum { WINDOW = 64 };
@@ -47,16 +48,6 @@ static void get_accumulate(int me, int iters, void *arg)
     for (int i = 0; me == 0 && i < iters; i++) {
         MPI_Get_accumulate(&one, 1, MPI_LONG, &got, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_SUM,
                            a->win);
-        MPI_Win_flush(1, a->win);
-    }
-}
-
-static void swap(int me, int iters, void *arg)
-{
-    struct access *a = arg;
-    long one = 1, other = 2, got;
-    for (int i = 0; me == 0 && i < iters; i++) {
-        MPI_Compare_and_swap(&one, &other, &got, MPI_LONG, 1, 0, a->win);
         MPI_Win_flush(1, a->win);
     }
 }
@@ -155,7 +146,6 @@ int main(int argc, char **argv)
     MPI_Win_lock_all(0, a.win);
     measure(me, "rma_fetch", fetch, &a);
     measure(me, "rma_get_accumulate", get_accumulate, &a);
-    measure(me, "rma_swap", swap, &a);
     MPI_Win_unlock_all(a.win);
     measure(me, "rma_lock", lock, &a);
     measure(me, "rma_pscw", pscw, &a);
