@@ -21,7 +21,8 @@ sys.path.insert(0, HERE)
 from results import UNITS_HIGHER  # noqa: E402
 
 USUAL = ["lat", "rate", "match", "strided", "rma", "tcp_lat", "barrier2", "allreduce2", "bcast2", "allgather2", "alltoall2",
-         "gather2", "scatter2", "reduce_scatter2", "scan2", "barrier4", "allreduce4", "poll4", "ring16"]
+         "gather2", "scatter2", "reduce2", "reduce_scatter2", "scan2", "counts2", "nonblocking2", "neighbor2",
+         "barrier4", "allreduce4", "poll4", "ring16"]
 RUNS = 7
 LEAST = 0.10  # below this no difference counts
 PEERS = ("mpich", "openmpi")

@@ -18,6 +18,7 @@ class Bench:
     competitors: int = 0      # processes that compute beside it (bench/compete.c)
     runs: int = 0             # as many, unless the command line says; 0: as all
     is_asked: bool = False    # runs only when it is named: it takes long
+    is_each: bool = False     # a job prints a number several times, and each counts as a run
     is_plain: bool = False    # launched without an option: each launcher binds as it does by default
 
 
@@ -38,21 +39,35 @@ class Aim:
 
 WAYS = (("window", ""), ("stream", "_stream"), ("ping-pong", "_pingpong"))
 COLL_SIZES = [1024, 65536, 1048576]
+RMA_SIZES = [8, 1024, 65536]
+
+
+CORES = os.cpu_count() or 1
+LINE = "floor_line ranks=2"
+RANKS = sorted({2, 4, 8, 16} | ({min(CORES, 64)} if CORES > 16 else set()))
+FEW_RANKS = (2, 4)
+OTHERS = ("gather", "scatter", "reduce", "reduce_scatter", "scan")
+WITH_COUNTS = ("gatherv", "scatterv", "allgatherv", "alltoallv")
+NONBLOCKING = ("ibcast", "iallreduce", "ialltoall", "igatherv")
 
 
 def collectives():
-    for ranks in (2, 4, 8, 16):
-        yield Bench(f"barrier{ranks}", "coll", ranks, ["barrier"], bind=ranks == 2)
+    for ranks in RANKS:
+        bind = ranks <= CORES
+        yield Bench(f"barrier{ranks}", "coll", ranks, ["barrier"], bind=bind)
         sizes = ["8"] + ([str(s) for s in COLL_SIZES] if ranks <= 4 else [])
-        yield Bench(f"allreduce{ranks}", "coll", ranks, ["allreduce"] + sizes, bind=ranks == 2,
+        yield Bench(f"allreduce{ranks}", "coll", ranks, ["allreduce"] + sizes, bind=bind,
                     quick_args=["allreduce", "8"])
-    for ranks in (2, 4):
+    sizes = [str(s) for s in COLL_SIZES]
+    for ranks in FEW_RANKS:
+        bind = ranks <= CORES
         for op in ("bcast", "alltoall", "allgather"):
-            yield Bench(f"{op}{ranks}", "coll", ranks, [op] + [str(s) for s in COLL_SIZES],
-                        bind=ranks == 2, quick_args=[op, "1024"])
-        for op in ("gather", "scatter", "reduce_scatter", "scan"):
-            yield Bench(f"{op}{ranks}", "coll", ranks, [op, "8"] + [str(s) for s in COLL_SIZES],
-                        bind=ranks == 2, quick_args=[op, "8", "1024"])
+            yield Bench(f"{op}{ranks}", "coll", ranks, [op] + sizes, bind=bind, quick_args=[op, "1024"])
+        for op in OTHERS:
+            yield Bench(f"{op}{ranks}", "coll", ranks, [op, "8"] + sizes, bind=bind, quick_args=[op, "8", "1024"])
+        for name, ops in (("counts", ",".join(WITH_COUNTS)), ("nonblocking", ",".join(("ibarrier",) + NONBLOCKING)),
+                          ("neighbor", "neighbor_alltoall")):
+            yield Bench(f"{name}{ranks}", "coll", ranks, [ops, "8"] + sizes, bind=bind, quick_args=[ops, "8", "1024"])
     for op in ("comm_dup", "comm_split"):
         yield Bench(op, "commop", 16, [op])
 
@@ -70,21 +85,20 @@ def files():
 
 
 COMPETITORS = (0, 2, 8, 20)
-MANY = min(os.cpu_count() or 1, 64)  # ranks, one for each core
+MANY = min(CORES, 64)  # ranks, one for each core
+
+
+BUSY_JOBS, BUSY_EACH = 5, 4  # jobs beside competitors, and how often each measures: 20 runs
 
 
 def busy():
-    """Beside other work, as each launcher places the ranks by itself; between hosts nothing is bound."""
+    """Beside other work, as each launcher places the ranks by itself; between hosts nothing is bound. Each job measures several
+    times, because the peers need seconds to start there."""
     for n in COMPETITORS:
-        for name, what, hosts in (("lat", "lat", 0), ("barrier", "barrier", 0), ("hosts_lat", "lat", 2)):
-            yield Bench(f"busy{n}_{name}", "busy", 2, [what, str(n)], hosts=hosts, competitors=n, runs=20,
-                        is_asked=True, is_plain=True)
-        if MANY > 2:
-            yield Bench(f"busy{n}_barrier_all", "busy", MANY, ["barrier", str(n)], competitors=n, runs=20,
-                        is_asked=True, is_plain=True)
-
-
-LINE = "floor_line ranks=2"
+        places = [("", "lat,barrier", 2, 0), ("_hosts", "lat", 2, 2)] + ([("_all", "barrier", MANY, 0)] if MANY > 2 else [])
+        for name, what, ranks, hosts in places:
+            yield Bench(f"busy{n}{name}", "busy", ranks, [what, str(BUSY_EACH), str(n)], hosts=hosts, competitors=n,
+                        runs=BUSY_JOBS, is_each=True, is_asked=True, is_plain=True)
 
 
 def copy_floor(size):
@@ -156,17 +170,19 @@ def size_word(n):
 
 
 def collective_aims():
-    for ranks, limit in ((2, 0.7), (4, 0.8), (8, 0.8), (16, 0.8)):
-        floor = LINE if ranks == 2 else ""
+    for ranks in RANKS:
+        floor, limit = (LINE, 0.7) if ranks == 2 else ("", 0.8)
         yield Aim(f"barrier, {ranks} ranks", "barrier", f"size=0 ranks={ranks}", limit, floor=floor)
         yield Aim(f"allreduce 8 B, {ranks} ranks", "allreduce", f"size=8 ranks={ranks}", limit, floor=floor)
     for op in ("bcast", "allreduce", "alltoall", "allgather"):
-        for ranks in (2, 4):
+        for ranks in FEW_RANKS:
             for size in COLL_SIZES:
                 yield Aim(f"{op} {size_word(size)}, {ranks} ranks", op,
                           f"size={size} ranks={ranks}", 1.0)
-    for op in ("gather", "scatter", "reduce_scatter", "scan"):
-        for ranks in (2, 4):
+    for ranks in FEW_RANKS:
+        yield Aim(f"ibarrier, {ranks} ranks", "ibarrier", f"size=0 ranks={ranks}", 1.0, floor=LINE if ranks == 2 else "")
+    for op in OTHERS + WITH_COUNTS + NONBLOCKING + ("neighbor_alltoall",):
+        for ranks in FEW_RANKS:
             for size in [8] + COLL_SIZES:
                 yield Aim(f"{op} {size_word(size)}, {ranks} ranks", op,
                           f"size={size} ranks={ranks}", 1.0)
@@ -245,10 +261,14 @@ AIMS = [
     Aim("bandwidth 1 MiB", "bw", "size=1048576 ranks=2", 1.3, "higher", floor=copy_floor(1048576)),
     Aim("bandwidth 4 MiB", "bw", "size=4194304 ranks=2", 1.3, "higher", floor=copy_floor(4194304)),
     *beside_kernel(),
-    Aim("put and flush 8 B", "rma_put", "size=8 ranks=2", 1.0),
-    Aim("get and flush 8 B", "rma_get", "size=8 ranks=2", 1.0),
-    Aim("fetch and add", "rma_fetch", "size=8 ranks=2", 1.0),
-    Aim("lock, put 8 B, unlock", "rma_lock", "size=8 ranks=2", 1.0),
+    *[Aim(f"{words} {size_word(size)}", f"rma_{name}", f"size={size} ranks=2", 1.0)
+      for name, words in (("put", "put and flush"), ("get", "get and flush"), ("accumulate", "accumulate and flush"),
+                          ("puts64", "64 puts and flush"))
+      for size in RMA_SIZES],
+    *[Aim(words, f"rma_{name}", "size=8 ranks=2", 1.0)
+      for name, words in (("fetch", "fetch and add"), ("get_accumulate", "get and accumulate 8 B"),
+                          ("lock", "lock, put 8 B, unlock"),
+                          ("pscw", "post, start, put 8 B, complete, wait"), ("fence", "put 8 B, fence"))],
     Aim("latency 8 B over TCP", "tcp_lat", "size=8 ranks=2", 0.85),
     Aim("latency 8 B over TCP beside a bare socket", "tcp_lat", "size=8 ranks=2", 1.25,
         against="raw_lat size=8 ranks=2"),

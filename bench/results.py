@@ -13,12 +13,13 @@ class Results:
         self.failed = {}   # (bench, contender) -> why
         self.plain_kb = 0.0
 
-    def add(self, contender, found):
+    def add(self, contender, found, is_each=False):
+        """What one job printed: the median of a number that it has several times, or all of them as runs of their own."""
         for (name, params, unit), many in found.items():
             key = (name, params)
             self.units[key] = unit
             runs = self.values.setdefault(key, {}).setdefault(contender, [])
-            runs.append(statistics.median(many))
+            runs += many if is_each else [statistics.median(many)]
 
     def median(self, key, contender):
         runs = self.values.get(key, {}).get(contender)

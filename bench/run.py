@@ -23,6 +23,7 @@ sys.path.insert(0, HERE)
 from compete import Competitors  # noqa: E402
 from contender import contenders, pliant, run_once, version_of  # noqa: E402
 from plan import AIMS, BENCHES  # noqa: E402
+from progress import Progress  # noqa: E402
 from report import write_report  # noqa: E402
 from results import Results, Verdict, number  # noqa: E402
 from vhosts import Hosts  # noqa: E402
@@ -65,19 +66,25 @@ def one_run(bench, c, program, args, results, hosts):
     found = {(where + name, params, unit): v for (name, params, unit), v in found.items()}
     if not found:
         raise RuntimeError("it printed no number")
-    results.add(c.name, found)
+    results.add(c.name, found, bench.is_each)
 
 
-def build(bench, who, folder, results):
-    """{contender: program}"""
+def build(bench, who, folder, results, built):
+    """{contender: program}; `built` has what was compiled already, or why not."""
     ready = {}
     for c in who:
         if bench.ours_only and c.name not in ("pliant", "before"):
             continue
-        try:
-            ready[c] = c.build(bench.program, folder)
-        except RuntimeError as e:
-            results.failed[(bench.name, c.name)] = f"not built: {e}"
+        key = (bench.program, c.name)
+        if key not in built:
+            try:
+                built[key] = c.build(bench.program, folder)
+            except RuntimeError as e:
+                built[key] = e
+        if isinstance(built[key], RuntimeError):
+            results.failed[(bench.name, c.name)] = f"not built: {built[key]}"
+        else:
+            ready[c] = built[key]
     return ready
 
 
@@ -205,17 +212,20 @@ def main():
         print("bench: not root, so other work is not kept away", file=sys.stderr)
     results = Results()
     results.plain_kb = plain_cost(folder)
-    seen, begin = set(), time.time()
+    seen, begin = set(), time.monotonic()
     benches = chosen(args.names)
     runs = {b.name: args.runs or (2 if args.quick else b.runs or 5) for b in benches}
-    programs = {b.name: build(b, who, folder, results) for b in benches}
+    built = {}
+    programs = {b.name: build(b, who, folder, results, built) for b in benches}
     hosts = open_hosts(benches)
+    progress = Progress({b.name: runs[b.name] for b in benches}, len(who))
     try:
         for i in range(max(runs.values())):
             for bench in benches:
                 if i < runs[bench.name]:
+                    progress.begin(bench.name, i)
                     measure(bench, programs[bench.name], i, args.quick, results, hosts, folder)
-            print(f"bench: round {i + 1} of {max(runs.values())}, {time.time() - begin:.0f} s", file=sys.stderr)
+                    progress.end(bench.name)
     finally:
         if hosts is not None:
             hosts.close()
@@ -230,7 +240,7 @@ def main():
         print_table(verdicts, peers)
     about = {"machine": machine(), "when": time.strftime("%Y-%m-%d %H:%M"),
              "versions": {c.title: version_of(c) for c in who},
-             "seconds": round(time.time() - begin), "plain_kb": results.plain_kb}
+             "seconds": round(time.monotonic() - begin), "plain_kb": results.plain_kb}
     results.save(os.path.join(folder, "results.json"), about)
     path = os.path.join(folder, "report.html")
     write_report(path, results, verdicts, who, about)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The judges of the measurements, on made-up numbers: bench-check finds the line that got slower, percentiles and colours are
 right, the report shows them; and competitors end, also when the one that started them is killed."""
+import io
 import json
 import os
 import re
@@ -19,7 +20,8 @@ sys.path.insert(0, BENCH)
 sys.dont_write_bytecode = True
 import check as judge_of
 from compete import Competitors
-from plan import Aim
+from plan import AIMS, BENCHES, Aim
+from progress import Progress
 from report import write_report
 from results import Results, Verdict
 
@@ -84,6 +86,40 @@ def verdicts():
           "a table that is wider than the window can be scrolled, nothing of it is cut")
 
 
+def several_runs_of_a_job():
+    known = Results()
+    line = {("busy_lat", "n=2", "us"): [1.0, 9.0, 2.0]}
+    known.add("pliant", line, is_each=True)
+    known.add("mpich", line)
+    check(known.values[("busy_lat", "n=2")] == {"pliant": [1.0, 9.0, 2.0], "mpich": [2.0]}, known.values)
+
+
+def estimate():
+    """Two benchmarks of 3 and 30 s, three times each: after one round two thirds are to go."""
+    now, out = [0.0], io.StringIO()
+    progress = Progress({"short": 3, "long": 3}, 2, out, lambda: now[0])
+    for i in range(3):
+        for name, seconds in (("short", 3), ("long", 30)):
+            progress.begin(name, i)
+            now[0] += seconds
+            progress.end(name)
+        check(progress.left() == 66 - 33 * i, progress.left())
+    said = out.getvalue()
+    check("2 benchmarks in up to 3 rounds with 2 MPIs" in said, said)
+    check("round 2 of 3, short; 33 s so far, about 66 s to go" in said, said)
+
+
+def every_kind_is_there():
+    """Lines that make bench must have, each with an aim; and each kind of collective for two ranks and more."""
+    aims = {a.number for a in AIMS}
+    for number in ("lat", "bw", "rate", "rma_put", "rma_get", "rma_accumulate", "rma_pscw", "rma_fence", "bcast", "reduce",
+                   "gatherv", "scatterv", "allgatherv", "alltoallv", "ibarrier", "iallreduce", "igatherv", "neighbor_alltoall",
+                   "busy_lat", "busy_barrier"):
+        check(number in aims, f"make bench has no line for {number}")
+    for name in ("counts", "nonblocking", "neighbor"):
+        check({b.ranks for b in BENCHES if b.name.startswith(name)} == {2, 4}, name)
+
+
 def children(pid):
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
@@ -119,5 +155,8 @@ def competitors():
 
 slower()
 verdicts()
+several_runs_of_a_job()
+estimate()
+every_kind_is_there()
 competitors()
 sys.exit(status())

@@ -31,7 +31,7 @@ struct pli_shm {
 // A writer's view of another process's mailbox.
 struct pli_shm_peer {
     struct pli_shm_mailbox *box;
-    uint64_t head;           // as last read
+    uint64_t head;           // as last read, or less: see pli_shm_peer_init
     _Atomic uint32_t *claim; // where the writer says that it is about to claim; NULL: nowhere
     uint32_t number;         // of the mailbox, to say so
 };
