@@ -306,17 +306,38 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
     return coll;
 }
 
+// How much of a window a member packs for other aggregators, at most. What it sends to all of them
+// is under way at a time, and takes memory where its own is in pieces.
+static double packed_share(const struct pli_file_op *o)
+{
+    double most = 0;
+    for (int i = 0; i < o->f->comm->size; i++) {
+        const struct pli_file_want *w = &o->wants[i];
+        if (w->len > 0 && w->run == 0) {
+            double share = (double)w->len / (double)(w->hi - w->lo);
+            most = share > most ? share : most;
+        }
+    }
+    return (most < 1 ? most : 1) * (o->f->n_aggregator - 1);
+}
+
+// Windows, what comes from others, and what is packed for two rounds take two buffers at most.
 // Where two windows are under way each has half of the buffer. Short ones let a member receive
 // while another writes.
 static MPI_Offset window_len(const struct pli_file_op *o, MPI_Offset part, MPI_Offset unit)
 {
-    MPI_Offset buffer = o->f->hints.buffer, len = buffer;
-    if (o->f->rounds == PLI_FILE_ROUNDS_OVERLAP) {
+    bool is_overlap = o->f->rounds == PLI_FILE_ROUNDS_OVERLAP;
+    MPI_Offset buffer = o->f->hints.buffer;
+    MPI_Offset most = (MPI_Offset)((double)buffer / ((is_overlap ? 1.5 : 1) + packed_share(o)));
+    MPI_Offset len = buffer;
+    if (is_overlap) {
         len = buffer / 2;
     } else if (o->f->rounds == PLI_FILE_ROUNDS_SHORT && o->a->is_write) {
         len = part / N_SHORT > SHORT_WINDOW ? part / N_SHORT : SHORT_WINDOW;
         len = len < buffer / 2 ? len : buffer / 2;
     }
+    most = most > PAGE ? most : PAGE;
+    len = len < most ? len : most;
     return len > unit ? len / unit * unit : len;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files on a disk that fails. The program stands between the library and the system: its own
 // versions of the calls that move data fail, are interrupted or move less than they were asked to.
+#include "io_t.h"
 #include "t.h"
 
 #include <dlfcn.h>
@@ -100,7 +101,7 @@ int open64(const char *name, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
-    int mode = (flags & O_CREAT) != 0 ? va_arg(args, int) : 0;
+    int mode = (flags & (O_CREAT | __O_TMPFILE)) != 0 ? va_arg(args, int) : 0;
     va_end(args);
     return open_file(name, flags, mode);
 }
@@ -109,7 +110,7 @@ int open(const char *name, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
-    int mode = (flags & O_CREAT) != 0 ? va_arg(args, int) : 0;
+    int mode = (flags & (O_CREAT | __O_TMPFILE)) != 0 ? va_arg(args, int) : 0;
     va_end(args);
     return open_file(name, flags, mode);
 }
@@ -769,7 +770,7 @@ static void check_cut(void)
     char memory[80];
     sigset_t bus, was;
     struct sigaction now;
-    snprintf(memory, sizeof memory, "/dev/shm/io_fault.%s", strrchr(path, '.') + 1);
+    io_t_path(memory, sizeof memory, "/dev/shm", "io_fault");
     sigemptyset(&bus);
     sigaddset(&bus, SIGBUS);
     signal(SIGBUS, on_bus);

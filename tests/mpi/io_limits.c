@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What files cost: the memory of a collective write, which has a limit whatever the number of
-// ranks, and threads, which none has that does not need it. And hints, which change that.
+// What files cost: the memory of a collective access, which has a limit whatever the number of
+// ranks and aggregators, and threads, which none has that does not need it. And hints, which change
+// that.
+#include "io_t.h"
 #include "t.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +20,7 @@
 #define IS_SANITIZED 0
 #endif
 
-enum { BUFFER = 4 << 20, PIECE = 512, SLACK_KB = 1024 };
+enum { BUFFER = 2 << 20, PIECE = 512, SLACK_KB = 1024 };
 
 static int me, n;
 
@@ -58,56 +61,109 @@ static void interleave(MPI_File f, int count)
     MPI_Type_free(&t);
 }
 
-// All data passes one aggregator, which may have two buffers and no more.
-static void memory(const char *path)
+// How data is moved.
+struct way {
+    int buffer, n_aggregator;
+    int step;    // 2: every second piece of memory
+    int n_later; // so many parts by nonblocking calls, all at once; 0: by a blocking one
+};
+
+// Before: the memory of queues between processes, which stays.
+static void fill_queues(char *buf, int len)
 {
-    char text[16];
-    int len = 2 * BUFFER, is_told = 1;
-    char *buf = malloc((size_t)len);
+    for (int to = 0; to < n; to++) {
+        for (int from = 0; from < n; from++) {
+            if (from != to && me == from) {
+                MPI_Send(buf, len, MPI_BYTE, to, 0, MPI_COMM_WORLD);
+            } else if (from != to && me == to) {
+                MPI_Recv(buf, len, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            }
+        }
+    }
+}
+
+static void move(MPI_File f, bool is_read, const struct way *w, char *buf, int len)
+{
+    MPI_Datatype t;
+    MPI_Request all[4];
+    int n_part = w->n_later > 0 ? w->n_later : 1, part = len / n_part;
+    MPI_Type_vector(part / PIECE, PIECE, PIECE * w->step, MPI_BYTE, &t);
+    MPI_Type_commit(&t);
+    for (int i = 0; i < w->n_later; i++) {
+        char *at = buf + (size_t)i * (size_t)part * (size_t)w->step;
+        MPI_Offset pos = (MPI_Offset)part * i;
+        T_EQ(is_read ? MPI_File_iread_at_all(f, pos, at, 1, t, &all[i])
+                     : MPI_File_iwrite_at_all(f, pos, at, 1, t, &all[i]),
+             MPI_SUCCESS);
+    }
+    T_EQ(w->n_later > 0 ? MPI_Waitall(w->n_later, all, MPI_STATUSES_IGNORE)
+         : is_read      ? MPI_File_read_at_all(f, 0, buf, 1, t, MPI_STATUS_IGNORE)
+                        : MPI_File_write_at_all(f, 0, buf, 1, t, MPI_STATUS_IGNORE),
+         MPI_SUCCESS);
+    MPI_Type_free(&t);
+}
+
+static MPI_File open_with(const char *path, const struct way *w)
+{
+    char buffer[16], aggregators[16];
     MPI_Info info;
     MPI_File f;
-    memset(buf, me, (size_t)len);
-    snprintf(text, sizeof text, "%d", BUFFER);
+    snprintf(buffer, sizeof buffer, "%d", w->buffer);
+    snprintf(aggregators, sizeof aggregators, "%d", w->n_aggregator);
     MPI_Info_create(&info);
-    MPI_Info_set(info, "cb_buffer_size", text);
-    MPI_Info_set(info, "cb_nodes", "1");
+    MPI_Info_set(info, "cb_buffer_size", buffer);
+    MPI_Info_set(info, "cb_nodes", aggregators);
     MPI_Info_set(info, "pliant_map", "disable");
     T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f),
          MPI_SUCCESS);
     MPI_Info_free(&info);
+    return f;
+}
+
+// An aggregator may have two buffers and no more, and so may a rank that packs for others.
+static void memory(const char *path, const struct way *w)
+{
+    int len = w->buffer, same = 0;
+    char *buf = malloc((size_t)len * (size_t)w->step);
+    T_MUST(buf != NULL);
+    memset(buf, me, (size_t)len * (size_t)w->step);
+    MPI_File f = open_with(path, w);
     interleave(f, len / PIECE);
-    // Before: the memory of queues between processes, which stays.
-    char *one = me == 0 ? malloc((size_t)len / 2) : NULL;
-    for (int i = 1; i < n && me == 0; i++) {
-        MPI_Recv(one, len / 2, MPI_BYTE, i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(one, len / 2, MPI_BYTE, i, 0, MPI_COMM_WORLD);
-    }
-    if (me != 0) {
-        MPI_Sendrecv_replace(buf, len / 2, MPI_BYTE, 0, 0, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-    free(one);
     T_EQ(MPI_File_write_at_all(f, 0, buf, PIECE, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
     for (int is_read = 0; is_read < 2; is_read++) {
-        is_told = forget_peak();
+        bool is_told = forget_peak();
         long before = peak_kb();
-        T_EQ(is_read ? MPI_File_read_at_all(f, 0, buf, len, MPI_BYTE, MPI_STATUS_IGNORE)
-                     : MPI_File_write_at_all(f, 0, buf, len, MPI_BYTE, MPI_STATUS_IGNORE),
-             MPI_SUCCESS);
+        move(f, is_read, w, buf, len);
         // Endpoints have a process in common, and a sanitizer has memory of its own.
         long used = T_IS_ENDPOINT || IS_SANITIZED ? 0 : peak_kb() - before;
-        if (is_told && used > 2 * BUFFER / 1024 + SLACK_KB) {
-            fprintf(stderr, "rank %d of %d needed %ld KiB to %s, with buffers of %d KiB\n", me, n,
-                    used, is_read ? "read" : "write", BUFFER / 1024);
+        if (is_told && used > 2 * w->buffer / 1024 + SLACK_KB) {
+            fprintf(stderr, "rank %d of %d needed %ld KiB to %s, with %d buffers of %d KiB\n", me,
+                    n, used, is_read ? "read" : "write", w->n_aggregator, w->buffer / 1024);
             t_failed++;
         }
     }
-    int same = 0;
-    while (same < len && buf[same] == (char)me) {
+    while (same < len * w->step && buf[same] == (char)me) {
         same++;
     }
-    T_EQ(same, len);
+    T_EQ(same, len * w->step);
     T_EQ(MPI_File_close(&f), MPI_SUCCESS);
     free(buf);
+}
+
+static void check_memory(const char *path)
+{
+    const struct way ways[] = {
+        { .buffer = 2 * BUFFER, .n_aggregator = 1, .step = 1 }, // by windows in shared memory
+        { .buffer = BUFFER, .n_aggregator = n, .step = 2 },
+        { .buffer = BUFFER / 2, .n_aggregator = 2, .step = 1, .n_later = 4 },
+    };
+    char *buf = calloc(BUFFER, 1);
+    T_MUST(buf != NULL);
+    fill_queues(buf, BUFFER / 4);
+    free(buf);
+    for (int i = 0; i < (int)(sizeof ways / sizeof ways[0]); i++) {
+        memory(path, &ways[i]);
+    }
 }
 
 static int count_threads(void)
@@ -198,11 +254,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
-    int id = (int)getpid();
-    MPI_Bcast(&id, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    snprintf(path, sizeof path, "/tmp/pliant-io-limits-%d", id);
+    io_t_path(path, sizeof path, "/tmp", "io_limits");
     threads(path);
-    memory(path);
+    check_memory(path);
     hints(path);
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {

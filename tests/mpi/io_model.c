@@ -324,8 +324,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     T_MUST(n <= 16);
     int rounds = argc > 1 ? atoi(argv[1]) : 40, seed = argc > 2 ? atoi(argv[2]) : 1;
-    snprintf(path, sizeof path, "/tmp/io_model.%d", (int)getpid());
-    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    io_t_path(path, sizeof path, "/tmp", "io_model");
     common = (uint64_t)seed;
     own = (uint64_t)(seed * 100 + me);
     for (int i = 0; i < rounds && t_failed == 0; i++) {

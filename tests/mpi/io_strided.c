@@ -153,8 +153,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
-    snprintf(path, sizeof path, "%s/io_strided.%d", argc > 1 ? argv[1] : "/var/tmp", (int)getpid());
-    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    io_t_path(path, sizeof path, argc > 1 ? argv[1] : "/var/tmp", "io_strided");
     total = argc > 2 ? atol(argv[2]) : total;
     MPI_File f, other;
     int mode = MPI_MODE_CREATE | MPI_MODE_RDWR;

@@ -282,8 +282,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
-    snprintf(path, sizeof path, "%s/io_whole.%d", argc > 1 ? argv[1] : ".", (int)getpid());
-    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    io_t_path(path, sizeof path, argc > 1 ? argv[1] : ".", "io_whole");
     T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
          0);
     bool is_full = argc > 2 && strcmp(argv[2], "full") == 0;
