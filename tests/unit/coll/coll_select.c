@@ -26,7 +26,7 @@ int main(void)
     close(ends[1]);
     ssize_t got = read(ends[0], said, sizeof said - 1);
     T_MUST(got > 0);
-    T_HAS(said, "no algorithm 'bogus'; there is board, nodes, hier, binomial, chain");
+    T_HAS(said, "no algorithm 'bogus'; there is board, nodes, hier, linear, binomial, chain");
     T_HAS(said, "no collective operation 'fly'; there is barrier, bcast");
     T_HAS(said, "'alone' is not operation:algorithm");
     for (int k = 0; k < PLI_N_COLL; k++) {
