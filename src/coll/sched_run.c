@@ -30,6 +30,14 @@ static void note(struct pli_sched *s, const struct pli_request *r)
     }
 }
 
+// What is left is not begun where a child was withdrawn: the next round would take its memory, and
+// the other side may still name that. Context: lane locked; the schedule waits, or its thread
+// calls.
+static void stop_if_failed(struct pli_sched *s)
+{
+    s->is_stopped = s->is_stopped || s->has_withdrawn || pli_err_is_news(s->err);
+}
+
 // Context: lane locked.
 static void child_done(struct pli_request_child *c)
 {
@@ -41,6 +49,7 @@ static void child_done(struct pli_request_child *c)
     bool is_over = s->waits_for == FOR_ALL ? left == 0 : s->waits_for == child - s->children;
     if (s->waits_for != FOR_NONE && is_over) {
         s->waits_for = FOR_NONE;
+        stop_if_failed(s);
         pli_lane_defer(s->lane, &s->task);
     }
 }
@@ -84,7 +93,7 @@ static bool is_over(struct pli_sched *s, int what)
     bool is = what == FOR_ALL ? atomic_load_explicit(&s->n_open, memory_order_relaxed) == 0
                               : pli_request_is_done(&s->children[what].c.r);
     s->waits_for = is ? FOR_NONE : what;
-    s->is_stopped = s->is_stopped || pli_err_is_news(s->err);
+    stop_if_failed(s);
     pli_lock_drop(&s->lane->lock);
     return is;
 }

@@ -77,7 +77,8 @@ static int peer_of(const struct pli_request *r)
 }
 
 // Take out of a list what can never complete. Those whose address the other side knows stay in
-// memory for ever: it may still name them.
+// memory for ever: it may still name them, and one that died may have done so in what is not read
+// yet.
 static void fail_list(struct pli_list *list, bool is_known, bool is_dead)
 {
     struct pli_list *at = list->next;
@@ -101,7 +102,7 @@ static void fail_list(struct pli_list *list, bool is_known, bool is_dead)
         }
         pli_list_remove(&r->link);
         r->state &= (uint16_t)~PLI_REQ_OPEN;
-        r->state |= is_known && !is_dead ? PLI_REQ_WITHDRAWN : 0;
+        r->state |= is_known ? PLI_REQ_WITHDRAWN : 0;
         pli_rndv_drop_cursor(r);
         pli_request_complete(r, err);
     }

@@ -25,9 +25,14 @@ enum {
 
 _Static_assert(PLI_REGION_REFUSED == (int)PLI_ERR_RMA_RANGE, "libimpi answers so");
 
+struct receive {
+    struct pli_request_child child; // first
+    struct pli_region_server *server;
+};
+
 struct pli_region_server {
     struct pli_region *region;
-    struct pli_request_child recv;
+    struct receive *recv; // the same one each time, unless it was withdrawn
     struct pli_task task;
     _Atomic uint32_t n_posted, n_arrived; // receives
     bool is_receiving_data;               // the data of a large put, straight to its place
@@ -102,11 +107,46 @@ static bool is_inside(const struct pli_region *r, const struct pli_region_block 
     return true;
 }
 
+// Context: lane locked, so the work itself is left for later.
+static void arrived(struct pli_request_child *c)
+{
+    struct pli_region_server *s = ((struct receive *)c)->server;
+    atomic_fetch_add_explicit(&s->n_arrived, 1, memory_order_release);
+    if (!s->is_over) {
+        pli_lane_defer(c->r.lane, &s->task);
+    }
+}
+
+static bool is_withdrawn(const struct pli_region_server *s)
+{
+    return s->recv != NULL && (s->recv->child.r.state & PLI_REQ_WITHDRAWN) != 0;
+}
+
+// One that was withdrawn stays in memory for ever: its sender may still name it.
+static bool make_receive(struct pli_region_server *s)
+{
+    if (s->recv != NULL && !is_withdrawn(s)) {
+        return true;
+    }
+    struct receive *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL) {
+        return false;
+    }
+    fresh->child.done = arrived;
+    fresh->server = s;
+    s->recv = fresh;
+    return true;
+}
+
 static enum pli_err receive(struct pli_region_server *s, void *to, uint64_t len, int source,
                             uint32_t tag)
 {
-    enum pli_err err = pli_p2p_begin_recv(&s->recv, to, (MPI_Count)len, pli_region_msg_byte(),
-                                          source, (int)tag, s->region->comm, PLI_CHAN_P2P);
+    if (!make_receive(s)) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory to serve one-sided access");
+    }
+    enum pli_err err =
+        pli_p2p_begin_recv(&s->recv->child, to, (MPI_Count)len, pli_region_msg_byte(), source,
+                           (int)tag, s->region->comm, PLI_CHAN_P2P);
     if (err == PLI_OK) {
         atomic_fetch_add_explicit(&s->n_posted, 1, memory_order_release);
     }
@@ -268,23 +308,14 @@ static void run(struct pli_task *t)
     bool was_data = s->is_receiving_data;
     s->is_receiving_data = false;
     pli_region_msg_order(s->region);
-    if (!was_data && s->recv.r.err == PLI_OK && s->recv.r.bytes >= sizeof(struct pli_region_msg)) {
-        serve(s, s->recv.r.source, s->recv.r.bytes);
+    const struct pli_request *r = &s->recv->child.r;
+    if (!was_data && r->err == PLI_OK && r->bytes >= sizeof(struct pli_region_msg)) {
+        serve(s, r->source, r->bytes);
     }
     pli_region_msg_order(s->region);
     if (!s->is_receiving_data && wait_for_next(s) != PLI_OK) {
         pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_comm_say(s->region->comm),
                 pli_fail_take(NULL));
-    }
-}
-
-// Context: lane locked, so the work itself is left for later.
-static void arrived(struct pli_request_child *c)
-{
-    struct pli_region_server *s = PLI_CONTAINER(c, struct pli_region_server, recv);
-    atomic_fetch_add_explicit(&s->n_arrived, 1, memory_order_release);
-    if (!s->is_over) {
-        pli_lane_defer(c->r.lane, &s->task);
     }
 }
 
@@ -299,7 +330,6 @@ enum pli_err pli_region_serve_open(struct pli_region *r)
     }
     s->region = r;
     s->faults = faults;
-    s->recv.done = arrived;
     s->task.run = run;
     r->server = s;
     enum pli_err err = wait_for_next(s);
@@ -328,10 +358,13 @@ void pli_region_serve_close(struct pli_region *r)
     pli_progress_end(&wait);
     s->is_over = true;
     if (atomic_load(&s->n_posted) != 0) {
-        s->recv.r.ops->cancel(&s->recv.r);
+        s->recv->child.r.ops->cancel(&s->recv->child.r);
     }
     if (s->has_thread) {
         pli_progress_thread_release();
+    }
+    if (!is_withdrawn(s)) {
+        free(s->recv);
     }
     free(s->faults);
     free(s);
