@@ -153,17 +153,35 @@ static enum pli_err receive(struct pli_region_server *s, void *to, uint64_t len,
     return err;
 }
 
-// Other requests wait until the data is here. Data that may not go there goes nowhere.
-static void receive_data(struct pli_region_server *s, int origin, char *to, uint64_t bytes,
-                         uint32_t tag)
+static enum pli_err wait_for_next(struct pli_region_server *s)
 {
-    s->is_receiving_data = true;
-    enum pli_err err = receive(s, to, bytes, origin, tag);
-    if (err != PLI_OK) {
-        s->is_receiving_data = false;
+    return receive(s, &s->in, sizeof s->in, MPI_ANY_SOURCE, PLI_REGION_TAG_ASK);
+}
+
+// What is received when a request was served: the next one, or the data of a large put, for which
+// other requests wait. It is begun last of all: another thread may have it the next moment, and
+// serve it.
+struct next {
+    char *data; // of a put; NULL: a request
+    uint64_t bytes;
+    int origin;
+    uint32_t tag;
+};
+
+static void receive_next(struct pli_region_server *s, const struct next *n)
+{
+    enum pli_err err = PLI_ERR_ARG;
+    struct pli_comm *comm = s->region->comm;
+    s->is_receiving_data = n->data != NULL;
+    if (n->data != NULL && (err = receive(s, n->data, n->bytes, n->origin, n->tag)) != PLI_OK) {
         pli_log(pli_err_is_news(err) ? PLI_INFO : PLI_ERROR,
-                "%s: cannot receive what rank %d puts here: %s", pli_comm_say(s->region->comm),
-                origin, pli_fail_take(NULL));
+                "%s: cannot receive what rank %d puts here: %s", pli_comm_say(comm), n->origin,
+                pli_fail_take(NULL));
+        s->is_receiving_data = false;
+    }
+    if (err != PLI_OK && wait_for_next(s) != PLI_OK) {
+        pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_comm_say(comm),
+                pli_fail_take(NULL));
     }
 }
 
@@ -179,7 +197,8 @@ static void apply_word(const struct pli_region_msg *m, void *at, const char *dat
     }
 }
 
-static void move(struct pli_region_server *s, int origin, const struct pli_region_msg *m)
+static void move(struct pli_region_server *s, int origin, const struct pli_region_msg *m,
+                 struct next *next)
 {
     struct pli_region *r = s->region;
     const struct pli_region_block *blocks = (const struct pli_region_block *)(const void *)m->data;
@@ -202,7 +221,7 @@ static void move(struct pli_region_server *s, int origin, const struct pli_regio
         pli_region_apply_put(&c, data);
         break;
     case PLI_REGION_MSG_PUT_LARGE:
-        receive_data(s, origin, place, m->bytes, m->tag);
+        *next = (struct next){ place, m->bytes, origin, m->tag };
         break;
     case PLI_REGION_MSG_GET:
         if (is_in_place) {
@@ -229,7 +248,8 @@ static void move(struct pli_region_server *s, int origin, const struct pli_regio
 }
 
 // An access that is wrong changes nothing; the next answer says so.
-static void refuse(struct pli_region_server *s, int origin, const struct pli_region_msg *m)
+static void refuse(struct pli_region_server *s, int origin, const struct pli_region_msg *m,
+                   struct next *next)
 {
     const struct pli_region_plan *plan = &s->region->plan;
     if (plan->refused != NULL) {
@@ -239,7 +259,7 @@ static void refuse(struct pli_region_server *s, int origin, const struct pli_reg
     atomic_store_explicit(&s->faults[origin], PLI_ERR_RMA_RANGE, memory_order_relaxed);
     if (m->kind == PLI_REGION_MSG_PUT_LARGE) {
         static char nowhere;
-        receive_data(s, origin, &nowhere, 0, m->tag);
+        *next = (struct next){ &nowhere, 0, origin, m->tag }; // it is put nowhere
     } else if (m->tag != 0) {
         answer(s->region, pli_region_msg_new(s->region, 0, 0), origin, m->tag, NULL, 0);
     }
@@ -258,7 +278,7 @@ static void answer_key(struct pli_region_server *s, int origin, const struct pli
     answer(s->region, mail, origin, m->tag, NULL, len);
 }
 
-static void serve(struct pli_region_server *s, int origin, size_t len)
+static void serve(struct pli_region_server *s, int origin, size_t len, struct next *next)
 {
     const struct pli_region_msg *m = &s->in.msg;
     switch (m->kind) {
@@ -273,9 +293,9 @@ static void serve(struct pli_region_server *s, int origin, size_t len)
             (const struct pli_region_block *)(const void *)m->data;
         size_t gap = (size_t)m->elem.second - m->elem.first; // in pairs
         if (is_inside(s->region, blocks, m->n_block, gap)) {
-            move(s, origin, m);
+            move(s, origin, m, next);
         } else {
-            refuse(s, origin, m);
+            refuse(s, origin, m, next);
         }
         break;
     }
@@ -297,26 +317,17 @@ static void serve(struct pli_region_server *s, int origin, size_t len)
     }
 }
 
-static enum pli_err wait_for_next(struct pli_region_server *s)
-{
-    return receive(s, &s->in, sizeof s->in, MPI_ANY_SOURCE, PLI_REGION_TAG_ASK);
-}
-
 static void run(struct pli_task *t)
 {
     struct pli_region_server *s = PLI_CONTAINER(t, struct pli_region_server, task);
-    bool was_data = s->is_receiving_data;
-    s->is_receiving_data = false;
+    struct next next = { 0 };
     pli_region_msg_order(s->region);
     const struct pli_request *r = &s->recv->child.r;
-    if (!was_data && r->err == PLI_OK && r->bytes >= sizeof(struct pli_region_msg)) {
-        serve(s, r->source, r->bytes);
+    if (!s->is_receiving_data && r->err == PLI_OK && r->bytes >= sizeof(struct pli_region_msg)) {
+        serve(s, r->source, r->bytes, &next);
     }
     pli_region_msg_order(s->region);
-    if (!s->is_receiving_data && wait_for_next(s) != PLI_OK) {
-        pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_comm_say(s->region->comm),
-                pli_fail_take(NULL));
-    }
+    receive_next(s, &next);
 }
 
 enum pli_err pli_region_serve_open(struct pli_region *r)
