@@ -3,7 +3,6 @@
 // Accesses change memory here: blocks are copied, set, or combined under the guard.
 #include "onesided/region_apply.h"
 
-#include "base/copy_stream.h"
 #include "base/cpu.h"
 #include "boot/boot.h"
 #include "msg/lane.h"
@@ -14,13 +13,6 @@
 
 #include <sched.h>
 #include <string.h>
-
-_Static_assert((int)PLI_REGION_APPLY_LONG == (int)PLI_COPY_STREAM_MIN, "where runs are long");
-
-void pli_region_apply_long(void *to, const void *from, size_t bytes)
-{
-    pli_copy_stream_long(to, from, bytes);
-}
 
 // What members of other MPIs call them.
 _Static_assert(PLI_ELEM_I8 == (int)PLI_NUM_I8 && PLI_ELEM_U64 == (int)PLI_NUM_U64 &&

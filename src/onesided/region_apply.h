@@ -3,17 +3,12 @@
 #ifndef PLI_ONESIDED_REGION_APPLY_H
 #define PLI_ONESIDED_REGION_APPLY_H
 
+#include "base/copy_stream.h"
 #include "onesided/region_wire.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-
-enum { PLI_REGION_APPLY_LONG = 384 << 10 };
-
-// Copy a run of bytes that is at least so long: base/copy_stream.h, which not all that use this
-// header are to reach.
-void pli_region_apply_long(void *to, const void *from, size_t bytes);
 
 // Copy a run of bytes. One element of the usual sizes is one load and one store, which no other
 // rank sees half done.
@@ -23,10 +18,8 @@ static inline void pli_region_apply_copy(void *to, const void *from, size_t byte
         memcpy(to, from, sizeof(uint64_t));
     } else if (bytes == sizeof(uint32_t)) {
         memcpy(to, from, sizeof(uint32_t));
-    } else if (bytes < PLI_REGION_APPLY_LONG) {
-        memmove(to, from, bytes);
     } else {
-        pli_region_apply_long(to, from, bytes);
+        pli_copy_stream(to, from, bytes);
     }
 }
 

@@ -168,19 +168,27 @@ struct next {
     uint32_t tag;
 };
 
+// False: nothing was begun.
+static bool receive_data(struct pli_region_server *s, const struct next *n)
+{
+    s->is_receiving_data = true;
+    enum pli_err err = receive(s, n->data, n->bytes, n->origin, n->tag);
+    if (err != PLI_OK) {
+        pli_log(pli_err_is_news(err) ? PLI_INFO : PLI_ERROR,
+                "%s: cannot receive what rank %d puts here: %s", pli_comm_say(s->region->comm),
+                n->origin, pli_fail_take(NULL));
+    }
+    return err == PLI_OK;
+}
+
 static void receive_next(struct pli_region_server *s, const struct next *n)
 {
-    enum pli_err err = PLI_ERR_ARG;
-    struct pli_comm *comm = s->region->comm;
-    s->is_receiving_data = n->data != NULL;
-    if (n->data != NULL && (err = receive(s, n->data, n->bytes, n->origin, n->tag)) != PLI_OK) {
-        pli_log(pli_err_is_news(err) ? PLI_INFO : PLI_ERROR,
-                "%s: cannot receive what rank %d puts here: %s", pli_comm_say(comm), n->origin,
-                pli_fail_take(NULL));
-        s->is_receiving_data = false;
+    if (n->data != NULL && receive_data(s, n)) {
+        return; // another thread may have it now
     }
-    if (err != PLI_OK && wait_for_next(s) != PLI_OK) {
-        pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_comm_say(comm),
+    s->is_receiving_data = false;
+    if (wait_for_next(s) != PLI_OK) {
+        pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_comm_say(s->region->comm),
                 pli_fail_take(NULL));
     }
 }
