@@ -57,7 +57,9 @@ enum pli_err pli_bcast_board(const struct pli_coll_args *a);
 enum pli_err pli_reduce_board(const struct pli_coll_args *a);    // a few bytes, and allreduce
 enum pli_err pli_allreduce_whole(const struct pli_coll_args *a); // needs a small window
 enum pli_err pli_allreduce_split(const struct pli_coll_args *a); // needs a large window
+enum pli_err pli_allgather_slots(const struct pli_coll_args *a); // a few bytes
 enum pli_err pli_allgather_board(const struct pli_coll_args *a); // and v; needs a window
+enum pli_err pli_alltoall_slots(const struct pli_coll_args *a);  // a few bytes of all ranks
 enum pli_err pli_alltoall_board(const struct pli_coll_args *a);  // needs a window
 enum pli_err pli_gather_windows(const struct pli_coll_args *a);
 enum pli_err pli_gather_sizes(const struct pli_coll_args *a); // PLI_AGAIN: they agree

@@ -111,6 +111,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_ALLGATHER] = {
+        { "slots", "slots in shared memory",
+          .direct = pli_allgather_slots, .needs = BOARD, .max_bytes = PLI_BOARD_INLINE },
         { "cma", "one copy, or as below if that is faster",
           .direct = pli_move_cma_allgather, .needs = BOARD | CORES | STAYS, .min_bytes = 32 * KIB },
         { "board", "windows in shared memory",
@@ -148,6 +150,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "ring", "as above, for all others", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLTOALL] = {
+        { "slots", "slots in shared memory",
+          .direct = pli_alltoall_slots, .needs = BOARD, .max_all = PLI_BOARD_INLINE },
         { "cma", "one copy, or as below if that is faster",
           .direct = pli_move_cma_alltoall, .needs = BOARD | CORES | STAYS, .min_bytes = 16 * KIB },
         { "board", "windows in shared memory",
@@ -573,8 +577,10 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
         fprintf(to, "when asked for");
     } else if (r->max_bytes == 0 && r->min_bytes > 0) {
         fprintf(to, "from %lld KiB", (long long)r->min_bytes / KIB);
-    } else if (r->max_all != 0) {
+    } else if (r->max_all >= KIB) {
         fprintf(to, "up to %lld KiB of all ranks", (long long)r->max_all / KIB);
+    } else if (r->max_all != 0) {
+        fprintf(to, "up to %lld bytes of all ranks", (long long)r->max_all);
     } else if (r->max_bytes == 0) {
         fprintf(to, "any size");
     } else if (r->max_bytes >= KIB) {
