@@ -207,6 +207,9 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
         pli_coll_select_count(a, algo);
     }
     note_part(a);
+    if (err == PLI_OK && !is_persistent && algo == &nothing && !a->comm->is_span) {
+        return pli_sched_nothing(a->comm, out);
+    }
     if (err == PLI_OK && !is_persistent && is_leaf(a, algo)) {
         struct pli_block mine = pli_blocks_one(&a->send);
         if (pli_sched_send_now(a->kind, a->root, &mine, a->comm, out)) {

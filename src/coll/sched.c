@@ -158,6 +158,16 @@ bool pli_sched_send_now(enum pli_coll_kind kind, int root, const struct pli_bloc
     return true;
 }
 
+enum pli_err pli_sched_nothing(struct pli_comm *comm, struct pli_request **out)
+{
+    enum pli_err err = pli_p2p_nothing(comm, PLI_REQ_NO_STATUS, out);
+    if (err == PLI_OK) {
+        comm->n_coll++;
+        (*out)->ops = &done_ops;
+    }
+    return err;
+}
+
 const char *pli_sched_say_tag(const struct pli_comm *comm, int tag, char to[PLI_SCHED_CALL])
 {
     int kind = tag % MARK_KINDS, n_root = MARKS / MARK_KINDS;

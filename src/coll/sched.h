@@ -45,6 +45,9 @@ void pli_sched_on(struct pli_sched *s, struct pli_comm *comm);
 bool pli_sched_send_now(enum pli_coll_kind kind, int root, const struct pli_block *b,
                         struct pli_comm *comm, struct pli_request **out);
 
+// One without data, in which nobody has anything to do: the request is done.
+enum pli_err pli_sched_nothing(struct pli_comm *comm, struct pli_request **out);
+
 // A collective in which this member has nothing to do: its tag is used up all the same.
 void pli_sched_skip(struct pli_comm *comm);
 

@@ -128,6 +128,22 @@ static void gather_ahead(void)
     free(out);
 }
 
+// Operations without elements are over when they have begun.
+static void nothing(void)
+{
+    MPI_Request r[3];
+    int done, counts[64] = { 0 };
+    GOOD(MPI_Iallreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[0]));
+    GOOD(MPI_Ireduce_scatter(NULL, NULL, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[1]));
+    GOOD(MPI_Ireduce_scatter_block(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[2]));
+    for (int i = 0; i < 3; i++) {
+        MPI_Status s;
+        GOOD(MPI_Test(&r[i], &done, &s));
+        T_OK(done && r[i] == MPI_REQUEST_NULL);
+        T_OK(s.MPI_SOURCE == MPI_ANY_SOURCE && s.MPI_TAG == MPI_ANY_TAG);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -159,6 +175,7 @@ int main(int argc, char **argv)
         }
     }
     gather_ahead();
+    nothing();
     MPI_Finalize();
     return t_status();
 }
