@@ -79,6 +79,15 @@ bool pli_rma_cma_get(const struct pli_rma_target *t, void *to, size_t bytes)
     return box != NULL && pli_peer_memory_read(box, &local, 1, &remote, 1, bytes);
 }
 
+bool pli_rma_cma_move(struct pli_win_peer *p, const struct iovec *here, const struct iovec *there,
+                      int n, size_t bytes, bool is_put)
+{
+    const struct pli_shm_mailbox *box = n > 0 ? reach(p) : NULL;
+    return n == 0 ||
+           (box != NULL && (is_put ? pli_peer_memory_write_pieces(box, there, n, here, n, bytes)
+                                   : pli_peer_memory_read(box, here, n, there, n, bytes)));
+}
+
 // One piece, at `done` from the front. Context: the guard is held.
 static bool update_piece(const struct pli_shm_mailbox *box, uint64_t target,
                          const struct pli_rma_cma_update *u, size_t done, size_t len, char *here)

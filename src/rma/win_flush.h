@@ -33,7 +33,8 @@ static inline void pli_win_flush_poll_after_near(struct pli_win *w, bool is_near
 // After accesses to one member alone.
 static inline void pli_win_flush_poll_at(struct pli_win *w, int rank)
 {
-    pli_win_flush_poll_after_near(w, w->peers[rank].is_near);
+    const struct pli_win_peer *p = &w->peers[rank];
+    pli_win_flush_poll_after_near(w, p->is_near || p->ring != NULL);
 }
 // The same after an access that has a request, which is complete at once where memory is near: a
 // program may wait for a value by such accesses alone. Returns the error it is given.

@@ -17,6 +17,7 @@
 #include "rma/win_memory.h"
 #include "rma/rma_cma.h"
 #include "rma/win_region.h"
+#include "rma/win_ring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +45,21 @@ static void connect_member(const struct pli_win *w, struct pli_id id,
             p->guard = pli_win_memory_in(&w->memory, c->where, c->guard);
         }
     }
-    if (!p->is_near && w->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
-        p->address = c->base;
-        p->box = pli_rma_cma_box(id);
-        p->guard = p->box != NULL && c->has_arena_guard ? pli_arena_at(c->guard) : NULL;
+    if (!p->is_near) {
+        bool is_dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+        p->address = is_dynamic ? 0 : c->base;
+        p->box = is_dynamic ? NULL : pli_rma_cma_box(id);
+        p->window = c->window;
+        p->may_ring = pli_win_ring_may(id);
+        bool has_guard = (p->box != NULL || p->may_ring) && c->has_arena_guard;
+        p->guard = has_guard ? pli_arena_at(c->guard) : NULL;
     }
 }
 
 enum pli_err pli_win_make_connect(struct pli_win *w, const struct pli_win_member *infos)
 {
     size_t n = (size_t)w->comm->size;
+    pli_win_ring_clone(w);
     free(w->peers);
     w->peers = calloc(n, sizeof *w->peers);
     if (w->peers == NULL) {
@@ -124,6 +130,7 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
 {
     struct pli_win_member *infos = malloc((size_t)comm->size * sizeof *infos);
     why = pli_win_make_guard(w, comm, why);
+    pli_win_ring_init();
     if (infos == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }
