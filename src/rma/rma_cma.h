@@ -24,6 +24,10 @@ struct pli_shm_mailbox *pli_rma_cma_box(struct pli_id id);
 bool pli_rma_cma_may(const struct pli_shm_mailbox *box);
 bool pli_rma_cma_read(const struct pli_shm_mailbox *box, void *to, uint64_t from, size_t bytes);
 
+// From here on both processes copy what goes by messages, which is faster; memory of a dynamic window
+// is reached so, as ever.
+enum { PLI_RMA_CMA_DYNAMIC_MOST = 196608 };
+
 // Copy a run of bytes between memory here and what the access names, at once. False: it cannot be
 // done so, or failed; the access has to be done by messages. Context: any thread.
 bool pli_rma_cma_put(const struct pli_rma_target *t, const void *from, size_t bytes);

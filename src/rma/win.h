@@ -21,6 +21,7 @@ struct pli_info;
 struct pli_region;
 struct pli_request;
 struct pli_shm_mailbox;
+struct pli_win_attach_wire;
 struct pli_win_lock_server;
 struct pli_win_ring;
 
@@ -36,6 +37,7 @@ struct pli_win_peer {
     _Atomic(struct pli_shm_mailbox *) box;
     _Atomic uint64_t box_ns; // when that was last tried, 0: never
     uint64_t address;
+    const struct pli_win_attach_wire *attached; // what may be, in a dynamic window
     // Of a far one on this host: small accesses to it, see win_ring.c; NULL: there were none.
     _Atomic(struct pli_win_ring *) ring;
     uint64_t window;   // what it knows its window by

@@ -134,13 +134,18 @@ static struct pli_win_ring_entry *room_for(struct pli_win_ring *r, size_t bytes)
     return entry_at(r->wire, r->head);
 }
 
+// Whether the target sleeps, and the kernel may do it here: to wake it would take longer.
+static bool is_asleep(struct pli_win_peer *p)
+{
+    struct pli_shm_mailbox *box = atomic_load_explicit(&p->box, memory_order_relaxed);
+    return box != NULL && atomic_load_explicit(&box->asleep, memory_order_relaxed) != 0;
+}
+
 static void publish(struct pli_win *w, int rank, struct pli_win_ring *r, uint32_t len)
 {
-    struct pli_shm_mailbox *box = atomic_load_explicit(&w->peers[rank].box, memory_order_relaxed);
     r->head += bytes_of(len);
     atomic_store_explicit(&r->wire->head, r->head, memory_order_release);
-    // To wake one that sleeps takes longer than to do it here.
-    if (box == NULL || atomic_load_explicit(&box->asleep, memory_order_relaxed) == 0) {
+    if (!is_asleep(&w->peers[rank])) {
         tell(w, rank, r);
     }
 }
@@ -296,7 +301,7 @@ static void complete(struct pli_win *w, int rank, struct pli_win_ring *r, const 
 {
     uint64_t want = r->head;
     settle(r);
-    if (r->over < want && !r->is_away) {
+    if (r->over < want && !r->is_away && !is_asleep(&w->peers[rank])) {
         r->is_away = !await_target(w, rank, r, want);
     }
     if (r->over < want && !do_here(r, &w->peers[rank])) {
