@@ -64,8 +64,7 @@ static struct pli_shm_mailbox *reach(struct pli_win_peer *p)
 // The same for these bytes at a place, all of which are to be attached in a dynamic window.
 static struct pli_shm_mailbox *reach_at(struct pli_win_peer *p, uint64_t address, size_t bytes)
 {
-    bool is_there = p->attached == NULL || (bytes < PLI_RMA_CMA_DYNAMIC_MOST &&
-                                            pli_win_attach_sees(p->attached, address, bytes));
+    bool is_there = p->attached == NULL || pli_win_attach_sees(p->attached, address, bytes);
     return is_there ? reach(p) : NULL;
 }
 
@@ -86,6 +85,19 @@ bool pli_rma_cma_get(const struct pli_rma_target *t, void *to, size_t bytes)
     struct iovec local = { to, bytes };
     struct iovec remote = { (void *)(uintptr_t)address_of(t), bytes };
     return box != NULL && pli_peer_memory_read(box, &local, 1, &remote, 1, bytes);
+}
+
+bool pli_rma_cma_may_reach(const struct pli_rma_target *t, size_t bytes)
+{
+    return reach_at(t->peer, address_of(t), bytes) != NULL;
+}
+
+bool pli_rma_cma_copy(struct pli_win_peer *p, void *here, uint64_t there, size_t bytes, bool is_put)
+{
+    const struct pli_shm_mailbox *box = reach(p);
+    struct iovec local = { here, bytes }, remote = { (void *)(uintptr_t)there, bytes };
+    return box != NULL && (is_put ? pli_peer_memory_write(box, there, here, bytes)
+                                  : pli_peer_memory_read(box, &local, 1, &remote, 1, bytes));
 }
 
 bool pli_rma_cma_move(struct pli_win_peer *p, const struct iovec *here, const struct iovec *there,

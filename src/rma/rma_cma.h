@@ -24,15 +24,16 @@ struct pli_shm_mailbox *pli_rma_cma_box(struct pli_id id);
 bool pli_rma_cma_may(const struct pli_shm_mailbox *box);
 bool pli_rma_cma_read(const struct pli_shm_mailbox *box, void *to, uint64_t from, size_t bytes);
 
-// From here on both processes copy what goes by messages, which is faster; memory of a dynamic window
-// is reached so, as ever.
-enum { PLI_RMA_CMA_DYNAMIC_MOST = 196608 };
-
 // Copy a run of bytes between memory here and what the access names, at once. False: it cannot be
 // done so, or failed; the access has to be done by messages. Context: any thread.
 bool pli_rma_cma_put(const struct pli_rma_target *t, const void *from, size_t bytes);
 bool pli_rma_cma_get(const struct pli_rma_target *t, void *to, size_t bytes);
 
+// Whether the two above can.
+bool pli_rma_cma_may_reach(const struct pli_rma_target *t, size_t bytes);
+// The same to or from any address in the process of a peer.
+bool pli_rma_cma_copy(struct pli_win_peer *p, void *here, uint64_t there, size_t bytes,
+                      bool is_put);
 // The same with n pieces, as many bytes on both sides.
 bool pli_rma_cma_move(struct pli_win_peer *p, const struct iovec *here, const struct iovec *there,
                       int n, size_t bytes, bool is_put);

@@ -24,7 +24,8 @@
 #include "rma/rma_target.h"
 #include "rma/win.h"
 #include "rma/win_attach.h"
-#include "rma/win_ring_wire.h"
+#include "rma/win_ring_copy.h"
+#include "rma/win_ring_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,16 +34,6 @@
 enum {
     LOOKS = 64,    // for a target that does not answer, before the origin does it itself
     TURN = 1 << 17 // bytes that a target takes out before it looks after other messages
-};
-
-// The origin's side. Guarded by the lock.
-struct pli_win_ring {
-    struct pli_lock lock;
-    struct pli_win_ring_wire *wire;
-    uint64_t head; // of the wire
-    uint64_t over; // accesses below are done, and gets below have their data
-    uint32_t n_told, n_get;
-    bool is_away; // the target did not answer, and has not read the last message since
 };
 
 static struct pli_win_ring_entry *entry_at(struct pli_win_ring_wire *wire, uint64_t position)
@@ -63,9 +54,9 @@ bool pli_win_ring_may(struct pli_id id)
            pli_boot_shares(&pli_boot, id.proc, &row);
 }
 
-static bool make(struct pli_win *w, struct pli_win_peer *p)
+static struct pli_win_ring *make(struct pli_win *w, struct pli_win_peer *p)
 {
-    struct pli_win_ring *r = NULL;
+    struct pli_win_ring *r;
     pli_lock_take(&w->lock);
     if (p->may_ring && p->ring == NULL) {
         r = calloc(1, sizeof *r);
@@ -78,13 +69,23 @@ static bool make(struct pli_win *w, struct pli_win_peer *p)
         }
     }
     pli_lock_drop(&w->lock);
-    return p->ring != NULL;
+    return p->ring;
 }
 
-// Tell the target, unless it has not read the last message yet. Context: locked.
-static void tell(struct pli_win *w, int rank, struct pli_win_ring *r)
+struct pli_win_ring *pli_win_ring_of(struct pli_win *w, struct pli_win_peer *p)
 {
-    if (atomic_load_explicit(&r->wire->n_heard, memory_order_acquire) != r->n_told) {
+    struct pli_win_ring *r = atomic_load_explicit(&p->ring, memory_order_acquire);
+    return r != NULL ? r : make(w, p);
+}
+
+bool pli_win_ring_is_heard(const struct pli_win_ring *r)
+{
+    return atomic_load_explicit(&r->wire->n_heard, memory_order_acquire) == r->n_told;
+}
+
+void pli_win_ring_tell(struct pli_win *w, int rank, struct pli_win_ring *r)
+{
+    if (!pli_win_ring_is_heard(r)) {
         return;
     }
     struct pli_lane *lane = w->comm->ep->lane;
@@ -134,8 +135,7 @@ static struct pli_win_ring_entry *room_for(struct pli_win_ring *r, size_t bytes)
     return entry_at(r->wire, r->head);
 }
 
-// Whether the target sleeps, and the kernel may do it here: to wake it would take longer.
-static bool is_asleep(struct pli_win_peer *p)
+bool pli_win_ring_is_asleep(struct pli_win_peer *p)
 {
     struct pli_shm_mailbox *box = atomic_load_explicit(&p->box, memory_order_relaxed);
     return box != NULL && atomic_load_explicit(&box->asleep, memory_order_relaxed) != 0;
@@ -145,18 +145,18 @@ static void publish(struct pli_win *w, int rank, struct pli_win_ring *r, uint32_
 {
     r->head += bytes_of(len);
     atomic_store_explicit(&r->wire->head, r->head, memory_order_release);
-    if (!is_asleep(&w->peers[rank])) {
-        tell(w, rank, r);
+    if (!pli_win_ring_is_asleep(&w->peers[rank])) {
+        pli_win_ring_tell(w, rank, r);
     }
 }
 
 bool pli_win_ring_put(struct pli_win *w, const struct pli_rma_target *t, const void *from,
                       size_t bytes)
 {
-    if (bytes > PLI_WIN_RING_MOST || (t->peer->ring == NULL && !make(w, t->peer))) {
+    struct pli_win_ring *r = bytes <= PLI_WIN_RING_MOST ? pli_win_ring_of(w, t->peer) : NULL;
+    if (r == NULL) {
         return false;
     }
-    struct pli_win_ring *r = t->peer->ring;
     pli_lock_take(&r->lock);
     struct pli_win_ring_entry *e = room_for(r, bytes);
     if (e != NULL) {
@@ -172,10 +172,10 @@ bool pli_win_ring_put(struct pli_win *w, const struct pli_rma_target *t, const v
 
 bool pli_win_ring_get(struct pli_win *w, const struct pli_rma_target *t, void *to, size_t bytes)
 {
-    if (bytes > PLI_WIN_RING_MOST || (t->peer->ring == NULL && !make(w, t->peer))) {
+    struct pli_win_ring *r = bytes <= PLI_WIN_RING_MOST ? pli_win_ring_of(w, t->peer) : NULL;
+    if (r == NULL) {
         return false;
     }
-    struct pli_win_ring *r = t->peer->ring;
     pli_lock_take(&r->lock);
     struct pli_win_ring_entry *e = room_for(r, bytes);
     if (e != NULL) {
@@ -255,18 +255,13 @@ static uint32_t patience(void)
     return looks < LOOKS ? looks : LOOKS;
 }
 
-static bool is_heard(const struct pli_win_ring *r)
-{
-    return atomic_load_explicit(&r->wire->n_heard, memory_order_relaxed) == r->n_told;
-}
-
 // Look for a while whether the target does it, and serve others meanwhile. False: it does not.
 // Context: locked; the lock is dropped in between.
 static bool await_target(struct pli_win *w, int rank, struct pli_win_ring *r, uint64_t want)
 {
     uint64_t before = r->over;
     for (uint32_t left = patience(); r->over < want && left > 0; left--) {
-        tell(w, rank, r);
+        pli_win_ring_tell(w, rank, r);
         pli_lock_drop(&r->lock);
         pli_progress_once(w->comm->ep->lane);
         pli_lock_take(&r->lock);
@@ -285,7 +280,7 @@ static void wait_for_target(struct pli_win *w, int rank, struct pli_win_ring *r,
         .lane = w->comm->ep->lane, .comm = w->comm, .call = call, .peer = rank
     };
     while (r->over < want && !do_here(r, &w->peers[rank])) {
-        tell(w, rank, r);
+        pli_win_ring_tell(w, rank, r);
         pli_lock_drop(&r->lock);
         pli_progress_step(&wait);
         pli_lock_take(&r->lock);
@@ -301,7 +296,7 @@ static void complete(struct pli_win *w, int rank, struct pli_win_ring *r, const 
 {
     uint64_t want = r->head;
     settle(r);
-    if (r->over < want && !r->is_away && !is_asleep(&w->peers[rank])) {
+    if (r->over < want && !r->is_away && !pli_win_ring_is_asleep(&w->peers[rank])) {
         r->is_away = !await_target(w, rank, r, want);
     }
     if (r->over < want && !do_here(r, &w->peers[rank])) {
@@ -387,7 +382,8 @@ static uint64_t apply_all(struct pli_win *w, struct pli_win_ring_wire *wire, uin
     return tail;
 }
 
-// A message about a ring: take out what is in it, unless the origin does so. Context: lane locked.
+// A message about a ring: take out what is in it, unless the origin does so, and help with a long
+// run. Context: lane locked.
 static void serve(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_win_ring_wire *wire = pli_arena_at(cell->word[0]);
@@ -405,6 +401,7 @@ static void serve(struct pli_lane *lane, const struct pli_shm_cell *cell)
         }
         atomic_store_explicit(&wire->is_taken, 0, memory_order_release);
     }
+    pli_win_ring_copy_help(w, wire);
     uint32_t heard = atomic_load_explicit(&wire->n_heard, memory_order_relaxed);
     atomic_store_explicit(&wire->n_heard, heard + 1, memory_order_release);
     order(w);
@@ -424,7 +421,7 @@ void pli_win_ring_drain(struct pli_win *w)
 {
     struct pli_waiter wait = { .lane = w->comm->ep->lane, .comm = w->comm, .call = "MPI_Win_free" };
     for (int i = 0; i < w->comm->size; i++) {
-        while (w->peers[i].ring != NULL && !is_heard(w->peers[i].ring)) {
+        while (w->peers[i].ring != NULL && !pli_win_ring_is_heard(w->peers[i].ring)) {
             wait.peer = i;
             pli_progress_step(&wait);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small puts and gets to memory that is not shared, of MPI_Win_create and dynamic windows: many in
+// Puts and gets, mostly small, to memory that is not shared, of MPI_Win_create and dynamic windows: many in
 // one epoch and of all sizes, with all ways to synchronise, while the target is in a call of MPI
 // and while it is not. Every byte is compared.
 #include <mpi.h>
@@ -10,12 +10,12 @@
 
 #include "t.h"
 
-enum { MOST = 8, PART = 1 << 16, ROUNDS = 60, STEPS = 40 };
+enum { MOST = 8, PART = 1 << 18, LONG = 110000, ROUNDS = 60, STEPS = 40 };
 
 static int me, n;
-static unsigned char *mem;                 // a part for each origin
-static unsigned char model[MOST][PART];    // what my part is at each target
-static unsigned char got[STEPS][PART / 4]; // of gets
+static unsigned char *mem;              // a part for each origin
+static unsigned char model[MOST][PART]; // what my part is at each target
+static unsigned char got[STEPS][LONG];  // of gets
 static unsigned int seed;
 static MPI_Aint at[MOST]; // of each target's memory, in a dynamic window
 
@@ -25,14 +25,15 @@ static unsigned int draw(unsigned int end)
     return (seed >> 8) % end;
 }
 
-// Mostly small, now and then beyond what goes by a ring, sometimes one word.
+// Often one word, mostly small, now and then beyond what goes by a ring, and so long that both
+// processes copy it.
 static int draw_len(void)
 {
-    unsigned int kind = draw(10);
-    return (int)(kind < 4   ? 8
-                 : kind < 7 ? 1 + draw(100)
-                 : kind < 9 ? 1 + draw(5000)
-                            : 1 + draw(16000));
+    unsigned int kind = draw(20);
+    return kind < 8    ? 8
+           : kind < 14 ? 1 + (int)draw(100)
+           : kind < 18 ? 1 + (int)draw(5000)
+                       : 1 + (int)draw(kind == 18 ? 16000 : LONG);
 }
 
 static void compute(void)
@@ -67,7 +68,7 @@ static int access_some(MPI_Win win, struct access *gets)
         }
         MPI_Aint disp = at[target] + (MPI_Aint)me * PART + (MPI_Aint)where;
         if (draw(2) != 0) {
-            unsigned char from[PART / 4];
+            unsigned char from[LONG];
             for (int k = 0; k < len; k++) {
                 from[k] = (unsigned char)(draw(256));
             }
