@@ -5,6 +5,7 @@
 #include "rma/win_ring.h"
 
 #include "base/conf.h"
+#include "base/cpu.h"
 #include "boot/boot.h"
 #include "msg/arena.h"
 #include "msg/endpoint.h"
@@ -27,6 +28,7 @@
 #include "rma/win_ring_copy.h"
 #include "rma/win_ring_priv.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -95,6 +97,7 @@ void pli_win_ring_tell(struct pli_win *w, int rank, struct pli_win_ring *r)
     if (c != NULL) { // else there is no memory now; the next look tries again
         r->n_told++;
         pli_lane_note(c, PLI_MSG_RING, pli_arena_offset(r->wire), r->head, w->peers[rank].window);
+        r->told = pli_list_is_empty(&c->notes) ? r->head : r->told;
     }
     pli_lock_drop(&lane->lock);
 }
@@ -322,6 +325,20 @@ void pli_win_ring_flush(struct pli_win *w, int rank, const char *call)
     pli_lock_drop(&r->lock);
 }
 
+void pli_win_ring_hand_over(struct pli_win *w, int rank, const char *call)
+{
+    struct pli_win_ring *r = w->peers[rank].ring;
+    if (r == NULL) {
+        return;
+    }
+    pli_lock_take(&r->lock);
+    bool is_told = r->n_get == 0 && r->told == r->head;
+    pli_lock_drop(&r->lock);
+    if (!is_told) {
+        pli_win_ring_flush(w, rank, call);
+    }
+}
+
 void pli_win_ring_flush_local(struct pli_win *w, int rank, const char *call)
 {
     struct pli_win_ring *r = w->peers[rank].ring;
@@ -382,18 +399,36 @@ static uint64_t apply_all(struct pli_win *w, struct pli_win_ring_wire *wire, uin
     return tail;
 }
 
+// Hold the ring. False: the origin has done all of it up to the head; while it is at that, it is
+// waited for, because a message that follows may say that it was done. Context: lane locked.
+static bool hold(struct pli_win_ring_wire *wire, uint64_t head)
+{
+    for (uint32_t n = 1;; n++) {
+        uint32_t was = 0;
+        if (atomic_compare_exchange_strong_explicit(&wire->is_taken, &was, 1, memory_order_acquire,
+                                                    memory_order_relaxed)) {
+            return true;
+        }
+        if (atomic_load_explicit(&wire->tail, memory_order_acquire) >= head) {
+            return false;
+        }
+        if (n % LOOKS == 0) {
+            sched_yield();
+        }
+        pli_cpu_relax();
+    }
+}
+
 // A message about a ring: take out what is in it, unless the origin does so, and help with a long
 // run. Context: lane locked.
 static void serve(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_win_ring_wire *wire = pli_arena_at(cell->word[0]);
     struct pli_win *w = (struct pli_win *)(uintptr_t)cell->word[2];
-    uint64_t head = cell->word[1], first = 0, tail = 0;
-    uint32_t was = 0;
+    uint64_t head = cell->word[1];
     order(w);
-    if (atomic_compare_exchange_strong_explicit(&wire->is_taken, &was, 1, memory_order_acquire,
-                                                memory_order_relaxed)) {
-        first = tail = atomic_load_explicit(&wire->tail, memory_order_relaxed);
+    if (hold(wire, head)) {
+        uint64_t first = atomic_load_explicit(&wire->tail, memory_order_relaxed), tail = first;
         while (tail < head && tail - first < TURN) {
             tail = apply_all(w, wire, tail, head);
             atomic_store_explicit(&wire->tail, tail, memory_order_release);
@@ -405,8 +440,8 @@ static void serve(struct pli_lane *lane, const struct pli_shm_cell *cell)
     uint32_t heard = atomic_load_explicit(&wire->n_heard, memory_order_relaxed);
     atomic_store_explicit(&wire->n_heard, heard + 1, memory_order_release);
     order(w);
-    struct pli_conn *origin = pli_lane_conn(
-        lane, (struct pli_id){ pli_other_job_proc(lane->proc, cell->src_proc), cell->src_lane });
+    uint64_t proc = pli_other_job_proc(lane->proc, cell->src_proc);
+    struct pli_conn *origin = pli_lane_conn(lane, (struct pli_id){ proc, cell->src_lane });
     if (origin != NULL) {
         pli_shm_wake(origin->shm.box);
     }

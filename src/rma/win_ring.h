@@ -30,6 +30,8 @@ bool pli_win_ring_get(struct pli_win *w, const struct pli_rma_target *t, void *t
 
 // All accesses to a member are done there. Context: no lock held.
 void pli_win_ring_flush(struct pli_win *w, int rank, const char *call);
+// The same, or the target will have done them before it reads any message that follows.
+void pli_win_ring_hand_over(struct pli_win *w, int rank, const char *call);
 // Memory here that they use is free.
 void pli_win_ring_flush_local(struct pli_win *w, int rank, const char *call);
 

@@ -18,6 +18,7 @@ struct pli_win_ring {
     struct pli_win_ring_wire *wire;
     uint64_t head; // of the wire
     uint64_t over; // accesses below are done, and gets below have their data
+    uint64_t told; // accesses below are named by a message that is in the target's mailbox
     uint32_t n_told, n_get;
     bool is_away;    // the target did not answer, and has not read the last message since
     bool is_copying; // wire->job is in use
