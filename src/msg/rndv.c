@@ -378,7 +378,7 @@ static void written(struct pli_request *recv, bool is_good)
     }
 }
 
-void (*pli_rndv_on_ring)(struct pli_lane *lane, const struct pli_shm_cell *cell);
+_Atomic(pli_rndv_ring_fn) pli_rndv_on_ring;
 
 void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
@@ -413,7 +413,7 @@ void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
         pli_rndv_unsent(send, cell->word[1] != 0);
         break;
     case PLI_MSG_RING:
-        pli_rndv_on_ring(lane, cell);
+        atomic_load_explicit(&pli_rndv_on_ring, memory_order_acquire)(lane, cell);
         break;
     default:
         hand_over(lane, cell);

@@ -449,7 +449,7 @@ static void serve(struct pli_lane *lane, const struct pli_shm_cell *cell)
 
 void pli_win_ring_init(void)
 {
-    pli_rndv_on_ring = serve;
+    atomic_store_explicit(&pli_rndv_on_ring, serve, memory_order_release);
 }
 
 void pli_win_ring_drain(struct pli_win *w)
