@@ -8,8 +8,8 @@
 
 enum { PLI_WIN_RING_BYTES = 16384, PLI_WIN_RING_ALIGN = 64 };
 
-// A long run that both processes copy, piece by piece. What follows `next` is the same for all pieces
-// of a run, and changes only when all of them are done.
+// A long run that both processes copy, piece by piece. What follows `next` is the same for all
+// pieces of a run, and changes only when all of them are done.
 struct pli_win_ring_job {
     // Pieces begun: bits 0 to 15; pieces in all: 16 to 31; number of the run: above. Changed in one
     // go, so that a piece is begun once, and of this run.

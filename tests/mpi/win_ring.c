@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts and gets, mostly small, to memory that is not shared, of MPI_Win_create and dynamic windows: many in
-// one epoch and of all sizes, with all ways to synchronise, while the target is in a call of MPI
-// and while it is not. Every byte is compared.
+// Puts and gets, mostly small, to memory that is not shared, of MPI_Win_create and dynamic windows:
+// many in one epoch and of all sizes, with all ways to synchronise, while the target is in a call
+// of MPI and while it is not. Every byte is compared.
 #include <mpi.h>
 
 #include <stdbool.h>
