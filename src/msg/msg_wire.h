@@ -56,6 +56,8 @@ enum pli_msg_kind {
     // Between processes of a host, see cma.h.
     PLI_MSG_HELP_WRITE, // word[0] = sender's request, word[1] = block with a struct pli_copy_job
     PLI_MSG_WRITTEN,    // word[0] = receiver's request, word[1] = 1: all is there, 0: not all
+    // Of windows, see rma/win_ring.c.
+    PLI_MSG_RING, // word[0] = a ring of accesses, word[1] = its head, word[2] = receiver's window
     PLI_N_WIRE
 };
 

@@ -378,6 +378,8 @@ static void written(struct pli_request *recv, bool is_good)
     }
 }
 
+_Atomic(pli_rndv_ring_fn) pli_rndv_on_ring;
+
 void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_request *send = (struct pli_request *)(uintptr_t)cell->word[0];
@@ -409,6 +411,9 @@ void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
         break;
     case PLI_MSG_UNSENT:
         pli_rndv_unsent(send, cell->word[1] != 0);
+        break;
+    case PLI_MSG_RING:
+        atomic_load_explicit(&pli_rndv_on_ring, memory_order_acquire)(lane, cell);
         break;
     default:
         hand_over(lane, cell);

@@ -208,6 +208,11 @@ enum pli_err pli_region_fault(struct pli_region *r, int member)
                : (enum pli_err)atomic_exchange_explicit(at, PLI_OK, memory_order_relaxed);
 }
 
+void pli_region_report(struct pli_region *r, int member, enum pli_err err)
+{
+    atomic_store_explicit(&r->members[member].fault, (int)err, memory_order_relaxed);
+}
+
 // A message with one block, which the data follows.
 static struct pli_region_part *message(struct pli_region *r, enum pli_region_kind kind,
                                        struct pli_region_block b, size_t data)

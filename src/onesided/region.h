@@ -116,6 +116,8 @@ void pli_region_complete_local(struct pli_region *r, int member, const char *cal
 void pli_region_complete_gets(struct pli_region *r, int member, const char *call);
 // An access to a member that failed and was not reported yet; PLI_OK: none.
 enum pli_err pli_region_fault(struct pli_region *r, int member);
+// The client found that one has failed.
+void pli_region_report(struct pli_region *r, int member, enum pli_err err);
 
 // Ask a member's client something and wait for the answer; or just tell it.
 enum pli_err pli_region_ask(struct pli_region *r, int to, const void *ask, size_t len, void *answer,

@@ -231,7 +231,7 @@ enum pli_err pli_epoch_complete(struct pli_win *w)
                         "no access to %s has been started: MPI_Win_start must come before",
                         pli_win_say(w));
     }
-    enum pli_err err = pli_win_flush_all(w, "MPI_Win_complete");
+    enum pli_err err = pli_win_flush_hand_over(w, "MPI_Win_complete");
     for (int i = 0; i < w->comm->size; i++) {
         if (w->peers[i].is_started) {
             enum pli_err e = pli_region_msg_notify(w->region, i, PLI_WIN_TAG_COMPLETE);

@@ -11,6 +11,8 @@
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"
 #include "rma/win_flush.h"
+#include "rma/win_ring.h"
+#include "rma/win_ring_copy.h"
 
 static enum pli_err too_long(size_t from, size_t to)
 {
@@ -38,8 +40,11 @@ put(const void *from, MPI_Count n, struct pli_datatype *type, int target, MPI_Ai
         pli_statistics_hooks->access(PLI_STAT_PUT, bytes);
     }
     if (!t.peer->is_near) {
+        const char *run = (const char *)from + type->true_lb;
         if (bytes > 0 && type->is_dense && to_type->is_dense &&
-            pli_rma_cma_put(&t, (const char *)from + type->true_lb, bytes)) {
+            (pli_win_ring_put(w, &t, run, bytes) ||
+             pli_win_ring_copy(w, &t, (char *)run, bytes, true) ||
+             pli_rma_cma_put(&t, run, bytes))) {
             return pli_region_datatype_nothing(w->region, out);
         }
         struct pli_region_side side = { (void *)from, n, type };
@@ -76,8 +81,10 @@ static __attribute__((noinline)) enum pli_err get(void *to, MPI_Count n, struct 
         pli_statistics_hooks->access(PLI_STAT_GET, t.bytes);
     }
     if (!t.peer->is_near) {
+        char *run = (char *)to + type->true_lb;
         if (t.bytes > 0 && type->is_dense && from_type->is_dense &&
-            pli_rma_cma_get(&t, (char *)to + type->true_lb, t.bytes)) {
+            ((out == NULL && pli_win_ring_get(w, &t, run, t.bytes)) ||
+             pli_win_ring_copy(w, &t, run, t.bytes, false) || pli_rma_cma_get(&t, run, t.bytes))) {
             return pli_region_datatype_nothing(w->region, out);
         }
         struct pli_region_side side = { to, n, type };

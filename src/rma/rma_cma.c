@@ -12,6 +12,7 @@
 #include "net/shm/shm.h"
 #include "onesided/region_apply.h"
 #include "rma/rma_target.h"
+#include "rma/win_attach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,13 @@ static struct pli_shm_mailbox *reach(struct pli_win_peer *p)
     return box;
 }
 
+// The same for these bytes at a place, all of which are to be attached in a dynamic window.
+static struct pli_shm_mailbox *reach_at(struct pli_win_peer *p, uint64_t address, size_t bytes)
+{
+    bool is_there = p->attached == NULL || pli_win_attach_sees(p->attached, address, bytes);
+    return is_there ? reach(p) : NULL;
+}
+
 static uint64_t address_of(const struct pli_rma_target *t)
 {
     return t->peer->address + (uint64_t)t->at + (uint64_t)t->type->true_lb;
@@ -67,16 +75,41 @@ static uint64_t address_of(const struct pli_rma_target *t)
 
 bool pli_rma_cma_put(const struct pli_rma_target *t, const void *from, size_t bytes)
 {
-    const struct pli_shm_mailbox *box = reach(t->peer);
+    const struct pli_shm_mailbox *box = reach_at(t->peer, address_of(t), bytes);
     return box != NULL && pli_peer_memory_write(box, address_of(t), from, bytes);
 }
 
 bool pli_rma_cma_get(const struct pli_rma_target *t, void *to, size_t bytes)
 {
-    const struct pli_shm_mailbox *box = reach(t->peer);
+    const struct pli_shm_mailbox *box = reach_at(t->peer, address_of(t), bytes);
     struct iovec local = { to, bytes };
     struct iovec remote = { (void *)(uintptr_t)address_of(t), bytes };
     return box != NULL && pli_peer_memory_read(box, &local, 1, &remote, 1, bytes);
+}
+
+bool pli_rma_cma_may_reach(const struct pli_rma_target *t, size_t bytes)
+{
+    return reach_at(t->peer, address_of(t), bytes) != NULL;
+}
+
+bool pli_rma_cma_copy(struct pli_win_peer *p, void *here, uint64_t there, size_t bytes, bool is_put)
+{
+    const struct pli_shm_mailbox *box = reach(p);
+    struct iovec local = { here, bytes }, remote = { (void *)(uintptr_t)there, bytes };
+    return box != NULL && (is_put ? pli_peer_memory_write(box, there, here, bytes)
+                                  : pli_peer_memory_read(box, &local, 1, &remote, 1, bytes));
+}
+
+bool pli_rma_cma_move(struct pli_win_peer *p, const struct iovec *here, const struct iovec *there,
+                      int n, size_t bytes, bool is_put)
+{
+    const struct pli_shm_mailbox *box = n > 0 ? reach(p) : NULL;
+    for (int i = 0; p->attached != NULL && box != NULL && i < n; i++) {
+        box = reach_at(p, (uintptr_t)there[i].iov_base, there[i].iov_len);
+    }
+    return n == 0 ||
+           (box != NULL && (is_put ? pli_peer_memory_write_pieces(box, there, n, here, n, bytes)
+                                   : pli_peer_memory_read(box, here, n, there, n, bytes)));
 }
 
 // One piece, at `done` from the front. Context: the guard is held.
@@ -101,7 +134,8 @@ static bool update_piece(const struct pli_shm_mailbox *box, uint64_t target,
 
 size_t pli_rma_cma_update(const struct pli_rma_target *t, const struct pli_rma_cma_update *u)
 {
-    const struct pli_shm_mailbox *box = t->peer->guard != NULL ? reach(t->peer) : NULL;
+    const struct pli_shm_mailbox *box =
+        t->peer->guard != NULL ? reach_at(t->peer, address_of(t), u->bytes) : NULL;
     size_t most = PIECE - PIECE % u->elem, done = 0;
     char *here = box != NULL ? malloc(u->bytes < most ? u->bytes : most) : NULL;
     bool is_done = here != NULL;

@@ -21,12 +21,14 @@ struct pli_info;
 struct pli_region;
 struct pli_request;
 struct pli_shm_mailbox;
+struct pli_win_attach_wire;
 struct pli_win_lock_server;
+struct pli_win_ring;
 
 // What a member is to this one. Guarded by the window's lock but for what is atomic.
 struct pli_win_peer {
     uintptr_t base;          // of a near one: where its memory is here; 0 where addresses count
-    struct pli_guard *guard; // of a near one, or of one with a box
+    struct pli_guard *guard; // of a near one, or of another one on this host
     struct pli_win *same;    // its window, when it is of this process
     uint64_t size;
     int64_t unit;
@@ -35,6 +37,11 @@ struct pli_win_peer {
     _Atomic(struct pli_shm_mailbox *) box;
     _Atomic uint64_t box_ns; // when that was last tried, 0: never
     uint64_t address;
+    const struct pli_win_attach_wire *attached; // what may be, in a dynamic window
+    // Of a far one on this host: small accesses to it, see win_ring.c; NULL: there were none.
+    _Atomic(struct pli_win_ring *) ring;
+    uint64_t window;   // what it knows its window by
+    bool may_ring;     // they may go by a ring
     bool is_near;      // load and store
     uint8_t hold;      // enum pli_hold, 0: no lock
     bool is_unchecked; // the lock was not asked for: MPI_MODE_NOCHECK

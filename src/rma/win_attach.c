@@ -2,7 +2,10 @@
 // The list of memory that is attached to a dynamic window.
 #include "rma/win_attach.h"
 
+#include "obj/comm.h"
+#include "onesided/region_lock.h"
 #include "rma/win.h"
+#include "rma/win_wire.h"
 
 #include <stdlib.h>
 
@@ -14,6 +17,57 @@ static enum pli_err check(const struct pli_win *w)
                           "%s was not made by MPI_Win_create_dynamic, so no memory is attached to "
                           "it",
                           pli_win_say(w));
+}
+
+static size_t guard_bytes(int n)
+{
+    size_t align = _Alignof(struct pli_win_attach_wire);
+    return (pli_region_lock_bytes(n) + align - 1) / align * align;
+}
+
+size_t pli_win_attach_bytes(int n)
+{
+    return guard_bytes(n) + sizeof(struct pli_win_attach_wire);
+}
+
+struct pli_win_attach_wire *pli_win_attach_wire(struct pli_guard *guard, int n)
+{
+    return (struct pli_win_attach_wire *)(void *)((char *)guard + guard_bytes(n));
+}
+
+// The list has changed. Readers on other processors see the version odd before, and even after all
+// of it.
+static void publish(struct pli_win_attach_wire *a, const struct pli_win_attached *list)
+{
+    uint32_t version = atomic_load_explicit(&a->version, memory_order_relaxed), n = 0;
+    atomic_store_explicit(&a->version, version + 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    for (; list != NULL && n < PLI_WIN_ATTACH_MOST; list = list->next, n++) {
+        atomic_store_explicit(&a->pieces[n].at, list->at, memory_order_relaxed);
+        atomic_store_explicit(&a->pieces[n].len, list->len, memory_order_relaxed);
+    }
+    atomic_store_explicit(&a->n, n, memory_order_relaxed);
+    atomic_store_explicit(&a->version, version + 2, memory_order_release);
+}
+
+void pli_win_attach_publish(struct pli_win *w)
+{
+    publish(pli_win_attach_wire(w->guard, w->comm->size), w->attached);
+}
+
+bool pli_win_attach_sees(const struct pli_win_attach_wire *a, uint64_t at, uint64_t len)
+{
+    uint32_t version = atomic_load_explicit(&a->version, memory_order_acquire);
+    uint32_t n = atomic_load_explicit(&a->n, memory_order_relaxed);
+    bool is_there = false;
+    for (uint32_t i = 0; i < n && i < PLI_WIN_ATTACH_MOST && !is_there; i++) {
+        uint64_t from = atomic_load_explicit(&a->pieces[i].at, memory_order_relaxed);
+        uint64_t have = atomic_load_explicit(&a->pieces[i].len, memory_order_relaxed);
+        is_there = at >= from && at - from <= have && len <= have - (at - from);
+    }
+    atomic_thread_fence(memory_order_acquire);
+    return is_there && version % 2 == 0 &&
+           atomic_load_explicit(&a->version, memory_order_relaxed) == version;
 }
 
 enum pli_err pli_win_attach(struct pli_win *w, void *base, MPI_Aint size)
@@ -40,6 +94,7 @@ enum pli_err pli_win_attach(struct pli_win *w, void *base, MPI_Aint size)
     if (err == PLI_OK) {
         s->next = w->attached;
         w->attached = s;
+        pli_win_attach_publish(w);
     }
     pli_lock_drop(&w->lock);
     if (err != PLI_OK) {
@@ -64,6 +119,7 @@ enum pli_err pli_win_attach_end(struct pli_win *w, const void *base)
     struct pli_win_attached *s = *at;
     if (s != NULL) {
         *at = s->next;
+        pli_win_attach_publish(w);
     }
     pli_lock_drop(&w->lock);
     free(s);

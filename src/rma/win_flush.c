@@ -11,6 +11,7 @@
 #include "onesided/region_msg.h"
 #include "rma/rma_target.h"
 #include "rma/win.h"
+#include "rma/win_ring.h"
 
 enum pli_err pli_win_flush_fault(struct pli_win *w, int rank)
 {
@@ -35,13 +36,14 @@ enum pli_err pli_win_flush_fault_all(struct pli_win *w)
 
 void pli_win_flush_local(struct pli_win *w, int rank, const char *call)
 {
+    pli_win_ring_flush_local(w, rank, call);
     pli_region_complete_local(w->region, rank, call);
 }
 
 void pli_win_flush_local_all(struct pli_win *w, const char *call)
 {
     for (int i = 0; i < w->comm->size; i++) {
-        pli_region_complete_local(w->region, i, call);
+        pli_win_flush_local(w, i, call);
     }
 }
 
@@ -51,21 +53,36 @@ enum pli_err pli_win_flush(struct pli_win *w, int rank, const char *call)
     if (w->peers[rank].is_near) { // accesses were loads and stores
         return pli_rma_target_alive(w, rank);
     }
+    pli_win_ring_flush(w, rank, call);
     pli_win_flush_local(w, rank, call);
     enum pli_err err = pli_region_flush(w->region, rank);
     err = err == PLI_OK ? pli_win_flush_fault(w, rank) : err;
     return err == PLI_OK ? pli_rma_target_alive(w, rank) : err;
 }
 
-enum pli_err pli_win_flush_all(struct pli_win *w, const char *call)
+static enum pli_err flush_all(struct pli_win *w, const char *call,
+                              void (*flush_ring)(struct pli_win *w, int rank, const char *call))
 {
     atomic_thread_fence(memory_order_seq_cst);
     if (w->is_all_near) { // accesses were loads and stores
         return PLI_OK;
     }
+    for (int i = 0; i < w->comm->size; i++) {
+        flush_ring(w, i, call);
+    }
     pli_win_flush_local_all(w, call);
     enum pli_err err = pli_region_flush_all(w->region);
     return err == PLI_OK ? pli_win_flush_fault_all(w) : err;
+}
+
+enum pli_err pli_win_flush_all(struct pli_win *w, const char *call)
+{
+    return flush_all(w, call, pli_win_ring_flush);
+}
+
+enum pli_err pli_win_flush_hand_over(struct pli_win *w, const char *call)
+{
+    return flush_all(w, call, pli_win_ring_hand_over);
 }
 
 void pli_win_flush_poll(struct pli_win *w)

@@ -11,6 +11,8 @@ enum { PLI_WIN_FLUSH_LOOK = 16 }; // flushes of near memory, which wait for noth
 // All that this member did to a member, or to all, is done there and seen by all members.
 enum pli_err pli_win_flush(struct pli_win *w, int rank, const char *call);
 enum pli_err pli_win_flush_all(struct pli_win *w, const char *call);
+// The same of all, or members will find it done when they have read a message that follows.
+enum pli_err pli_win_flush_hand_over(struct pli_win *w, const char *call);
 // Memory here that accesses to a member, or to all, use is free.
 void pli_win_flush_local(struct pli_win *w, int rank, const char *call);
 void pli_win_flush_local_all(struct pli_win *w, const char *call);
@@ -33,7 +35,8 @@ static inline void pli_win_flush_poll_after_near(struct pli_win *w, bool is_near
 // After accesses to one member alone.
 static inline void pli_win_flush_poll_at(struct pli_win *w, int rank)
 {
-    pli_win_flush_poll_after_near(w, w->peers[rank].is_near);
+    const struct pli_win_peer *p = &w->peers[rank];
+    pli_win_flush_poll_after_near(w, p->is_near || p->ring != NULL);
 }
 // The same after an access that has a request, which is complete at once where memory is near: a
 // program may wait for a value by such accesses alone. Returns the error it is given.

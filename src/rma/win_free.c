@@ -16,6 +16,7 @@
 #include "rma/win_attach.h"
 #include "rma/win_memory.h"
 #include "rma/win_region.h"
+#include "rma/win_ring.h"
 
 #include <stdlib.h>
 
@@ -26,6 +27,7 @@ void pli_win_free_local(struct pli_win *w)
     }
     pli_win_forget(w);
     pli_win_region_close(w);
+    pli_win_ring_destroy(w);
     pli_comm_release(w->comm);
     pli_errhandler_release(w->errhandler);
     pli_win_attach_clear(w);
@@ -51,6 +53,7 @@ enum pli_err pli_win_free(struct pli_win *w)
         return err;
     }
     pli_region_drain(w->region); // keys may have been asked for
+    pli_win_ring_drain(w);
     // No epoch is open here, so all that this member did is done. Others may still want something
     // of it, until they come here too; dead ones will not.
     bool is_mortal = (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0;

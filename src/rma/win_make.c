@@ -12,11 +12,13 @@
 #include "obj/info.h"
 #include "onesided/region_lock.h"
 #include "rma/win.h"
+#include "rma/win_attach.h"
 #include "rma/win_free.h"
 #include "rma/win_info.h"
 #include "rma/win_memory.h"
 #include "rma/rma_cma.h"
 #include "rma/win_region.h"
+#include "rma/win_ring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +46,23 @@ static void connect_member(const struct pli_win *w, struct pli_id id,
             p->guard = pli_win_memory_in(&w->memory, c->where, c->guard);
         }
     }
-    if (!p->is_near && w->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
-        p->address = c->base;
-        p->box = pli_rma_cma_box(id);
-        p->guard = p->box != NULL && c->has_arena_guard ? pli_arena_at(c->guard) : NULL;
+    if (!p->is_near) {
+        bool is_dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+        struct pli_shm_mailbox *box = pli_rma_cma_box(id);
+        p->address = is_dynamic ? 0 : c->base;
+        p->window = c->window;
+        p->may_ring = pli_win_ring_may(id);
+        bool has_guard = (box != NULL || p->may_ring) && c->has_arena_guard;
+        p->guard = has_guard ? pli_arena_at(c->guard) : NULL;
+        p->box = is_dynamic && !has_guard ? NULL : box;
+        p->attached = is_dynamic && has_guard ? pli_win_attach_wire(p->guard, w->comm->size) : NULL;
     }
 }
 
 enum pli_err pli_win_make_connect(struct pli_win *w, const struct pli_win_member *infos)
 {
     size_t n = (size_t)w->comm->size;
+    pli_win_ring_clone(w);
     free(w->peers);
     w->peers = calloc(n, sizeof *w->peers);
     if (w->peers == NULL) {
@@ -106,13 +115,16 @@ static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_
 
 enum pli_err pli_win_make_guard(struct pli_win *w, const struct pli_comm *comm, enum pli_err why)
 {
-    size_t len = pli_region_lock_bytes(comm->size);
+    bool is_dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    size_t len = is_dynamic ? pli_win_attach_bytes(comm->size) : pli_region_lock_bytes(comm->size);
     if (w->guard == NULL && (w->guard = pli_arena_take(len)) != NULL) {
-        memset(w->guard, 0, len);
         w->is_guard_arena = true;
     } else if (w->guard == NULL) {
         w->guard = calloc(1, len);
         w->is_guard_own = true;
+    }
+    if (w->attached != NULL && w->guard != NULL) { // in a clone, which has all that its parent had
+        pli_win_attach_publish(w);
     }
     return why != PLI_OK || w->guard != NULL
                ? why
@@ -124,6 +136,7 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
 {
     struct pli_win_member *infos = malloc((size_t)comm->size * sizeof *infos);
     why = pli_win_make_guard(w, comm, why);
+    pli_win_ring_init();
     if (infos == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }

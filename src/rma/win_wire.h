@@ -5,6 +5,7 @@
 
 #include "onesided/region_wire.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 // Numbers are appended and never reused.
@@ -25,6 +26,19 @@ struct pli_win_lock_reply {
     uint32_t n_lost; // deaths of holders of the lock so far
     uint32_t lost;   // rank of the last of them
 };
+
+// Behind the guard of a member of a dynamic window, and read by the members of its host: what is
+// attached to it.
+enum { PLI_WIN_ATTACH_MOST = 30 }; // of more, the others are asked for at the member
+struct pli_win_attach_wire {
+    _Atomic uint32_t version; // odd: it is being changed
+    _Atomic uint32_t n;
+    uint64_t spare;
+    struct {
+        _Atomic uint64_t at, len;
+    } pieces[PLI_WIN_ATTACH_MOST];
+};
+_Static_assert(sizeof(struct pli_win_attach_wire) == 496, "shared with other processes");
 
 // What a member tells the others of its memory when the window is made. Numbers in the host's
 // order: members have the same.

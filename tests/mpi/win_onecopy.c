@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of MPI_Win_create at a rank of the same host that is in no call of MPI: others lock it,
 // put, get and accumulate, flush and unlock. With the argument "served" the rank waits in a call
-// instead.
+// instead. Memory attached to a dynamic window is put to and got from in the same way.
 #include <mpi.h>
 
 #include <stdatomic.h>
@@ -179,6 +179,109 @@ static void accumulate_mixed(MPI_Win win)
     }
 }
 
+// An access to what is not attached fails, or the flush after it.
+static void refused(MPI_Win win, int code)
+{
+    int class;
+    code = code == MPI_SUCCESS ? MPI_Win_flush(0, win) : code;
+    MPI_Error_class(code, &class);
+    T_EQ(class, MPI_ERR_RMA_RANGE);
+}
+
+// Pieces that come and go, more than others can see at once, and none of them where it was.
+static void attach(void)
+{
+    enum { PIECES = 40, LONGS = 3000 };
+    static long pieces[PIECES][LONGS], out[LONGS], in[LONGS];
+    MPI_Win win;
+    MPI_Aint at[PIECES];
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    for (int i = 0; i < PIECES; i++) {
+        MPI_Get_address(pieces[i], &at[i]);
+    }
+    MPI_Bcast(at, PIECES, MPI_AINT, 0, MPI_COMM_WORLD);
+    for (int more = 5; more <= PIECES; more += 35) { // 5, then all
+        if (me == 0) {
+            for (int i = more == 5 ? 0 : 5; i < more; i++) {
+                MPI_Win_attach(win, pieces[i], sizeof pieces[i]);
+            }
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_lock_all(0, win);
+        for (int i = 0; i < 2 * more && me == 1; i++) {
+            int len = i % 2 == 0 ? 1 : LONGS;
+            out[0] = out[len - 1] = i / 2 * 1000 + len;
+            MPI_Put(out, len, MPI_LONG, 0, at[i / 2], len, MPI_LONG, win);
+            T_EQ(MPI_Win_flush(0, win), 0);
+            in[0] = in[len - 1] = 0;
+            MPI_Get(in, len, MPI_LONG, 0, at[i / 2], len, MPI_LONG, win);
+            T_EQ(MPI_Win_flush(0, win), 0);
+            T_EQ(in[0], out[0]);
+            T_EQ(in[len - 1], out[len - 1]);
+        }
+        if (more == 5 && me == 1) { // a piece that is not there
+            refused(win, MPI_Put(out, 1, MPI_LONG, 0, at[7], 1, MPI_LONG, win));
+        }
+        MPI_Win_unlock_all(win);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (me == 0) {
+        for (int i = 0; i < PIECES; i++) {
+            T_EQ(pieces[i][0] != 0, n > 1);
+            if (i >= 3) {
+                MPI_Win_detach(win, pieces[i]);
+            }
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 1) { // gone, and one that stayed
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        refused(win, MPI_Get(in, LONGS, MPI_LONG, 0, at[4], LONGS, MPI_LONG, win));
+        MPI_Get(in, LONGS, MPI_LONG, 0, at[2], LONGS, MPI_LONG, win);
+        T_EQ(MPI_Win_unlock(0, win), 0);
+        T_EQ(in[0], 2 * 1000 + LONGS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&win);
+}
+
+// Memory of a dynamic window whose rank is in no call of MPI.
+static void attach_away(bool is_served)
+{
+    static _Atomic long there[MOST + 1000];
+    MPI_Win win;
+    MPI_Aint at;
+    MPI_Get_address((void *)there, &at);
+    MPI_Bcast(&at, 1, MPI_AINT, 0, MPI_COMM_WORLD);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (me == 0) {
+        MPI_Win_attach(win, (void *)there, sizeof there);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int r = 1; me == 0 && !is_served && r < n; r++) {
+        while (atomic_load(&there[r]) != ROUNDS) {
+            nanosleep(&(struct timespec){ 0, 200000 }, NULL);
+        }
+    }
+    static long out[1000], in[1000];
+    for (long i = 1; me != 0 && i <= ROUNDS; i++) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        out[0] = out[999] = i;
+        MPI_Aint where = at + (MPI_Aint)(MOST * sizeof(long));
+        if (me == 1) {
+            MPI_Put(out, 1000, MPI_LONG, 0, where, 1000, MPI_LONG, win);
+            MPI_Win_flush(0, win);
+            MPI_Get(in, 1000, MPI_LONG, 0, where, 1000, MPI_LONG, win);
+        }
+        MPI_Put(&i, 1, MPI_LONG, 0, at + (MPI_Aint)(me * (int)sizeof(long)), 1, MPI_LONG, win);
+        T_EQ(MPI_Win_unlock(0, win), 0);
+        T_EQ(in[999], me == 1 ? i : 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win win;
@@ -204,6 +307,8 @@ int main(int argc, char **argv)
     accumulate(win);
     accumulate_mixed(win);
     MPI_Win_free(&win);
+    attach();
+    attach_away(is_served);
     MPI_Finalize();
     return t_status();
 }

@@ -30,6 +30,12 @@ static int rank_at(const struct pli_board *b, uint32_t member)
     return member < (uint32_t)b->n ? b->ranks[member] : (int)member;
 }
 
+// Whether a message has come. Where threads share the lane this is not looked at without its lock.
+static inline bool has_message(struct pli_lane *lane)
+{
+    return !pli_lock_threads && pli_shm_peek(&lane->shm) != NULL;
+}
+
 static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want,
                       bool is_restless)
 {
@@ -37,6 +43,9 @@ static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_
     for (uint32_t i = 0; i < spins; i++) {
         if (atomic_load_explicit(word, memory_order_acquire) >= want) {
             return true;
+        }
+        if (__builtin_expect(has_message(b->lane), 0)) {
+            pli_progress_once(b->lane); // a member may do to this one what it waits for itself
         }
         pli_cpu_relax();
     }

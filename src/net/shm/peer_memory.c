@@ -67,10 +67,17 @@ bool pli_peer_memory_read(const struct pli_shm_mailbox *box, const struct iovec 
                             0) == (ssize_t)len;
 }
 
+bool pli_peer_memory_write_pieces(const struct pli_shm_mailbox *box, const struct iovec *to,
+                                  int n_to, const struct iovec *from, int n_from, size_t len)
+{
+    return process_vm_writev((pid_t)box->pid, from, (unsigned long)n_from, to, (unsigned long)n_to,
+                             0) == (ssize_t)len;
+}
+
 bool pli_peer_memory_write(const struct pli_shm_mailbox *box, uint64_t to, const void *from,
                            size_t len)
 {
     struct iovec local = { (void *)(uintptr_t)from, len };
     struct iovec remote = { (void *)(uintptr_t)to, len };
-    return process_vm_writev((pid_t)box->pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
+    return pli_peer_memory_write_pieces(box, &remote, 1, &local, 1, len);
 }

@@ -33,6 +33,8 @@ enum { PLI_PEER_MEMORY_PIECES = 64 };
 bool pli_peer_memory_read(const struct pli_shm_mailbox *box, const struct iovec *to, int n_to,
                           const struct iovec *from, int n_from, size_t len);
 // Copy from mine to the owner's.
+bool pli_peer_memory_write_pieces(const struct pli_shm_mailbox *box, const struct iovec *to,
+                                  int n_to, const struct iovec *from, int n_from, size_t len);
 bool pli_peer_memory_write(const struct pli_shm_mailbox *box, uint64_t to, const void *from,
                            size_t len);
 
