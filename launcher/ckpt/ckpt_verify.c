@@ -23,7 +23,8 @@ enum { TREE_PID = 1, TREE_THREADS = 5 };
 enum { CORE_TASK = 3, CORE_THREAD = 5, TASK_STATE = 1, TASK_SIGNALS = 10, THREAD_SIGNALS = 9 };
 enum { TASK_ACTIONS = 15, ACTION_HANDLER = 1, QUEUE_SIGNAL = 1, SIGNAL_INFO = 1 };
 enum { STATE_ALIVE = 1, STATE_STOPPED = 3 }; // others have ended, and have no memory
-enum { MAP_PAGES = 1, PAGES_N = 2, PAGES_IN_PARENT = 3, PAGES_FLAGS = 4, IS_PRESENT = 4 };
+enum { MAP_PAGES = 1, PAGES_N = 5, PAGES_N_SHORT = 2, PAGES_IN_PARENT = 3, PAGES_FLAGS = 4 };
+enum { IS_PRESENT = 4 };
 
 static bool __attribute__((format(printf, 2, 3))) refuse(char *why, const char *fmt, ...)
 {
@@ -100,6 +101,16 @@ static bool check_signals(struct pli_criu_bytes task, struct pli_criu_bytes from
     return !pli_criu_image_find(from, number, &queue) || check_queue(task, queue.inner, why);
 }
 
+// How many pages an entry of the list is about: CRIU 4.2 has a field of its own for it, and leaves
+// the one that was there before empty.
+static uint64_t pages_of(struct pli_criu_bytes entry)
+{
+    struct pli_criu_field f;
+    return pli_criu_image_find(entry, PAGES_N, &f) || pli_criu_image_find(entry, PAGES_N_SHORT, &f)
+               ? f.value
+               : 0;
+}
+
 // The memory of a process: as many pages as the list says.
 static bool check_pages(const char *dir, uint32_t pid, char *why)
 {
@@ -121,7 +132,7 @@ static bool check_pages(const char *dir, uint32_t pid, char *why)
         bool is_elsewhere = pli_criu_image_find(record, PAGES_IN_PARENT, &f) && f.value != 0;
         bool is_here = pli_criu_image_find(record, PAGES_FLAGS, &f) ? (f.value & IS_PRESENT) != 0
                                                                     : !is_elsewhere;
-        n_page += is_here && pli_criu_image_find(record, PAGES_N, &f) ? f.value : 0;
+        n_page += is_here ? pages_of(record) : 0;
     }
     pli_criu_image_close(&map);
     snprintf(name, sizeof name, "pages-%" PRIu64 ".img", id);

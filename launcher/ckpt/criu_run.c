@@ -44,12 +44,14 @@ bool pli_criu_check(char *why)
                  "CRIU is not there: install it (Debian: apt-get install criu)%s; %s",
                  geteuid() != 0 ? " and run mpiexec as root" : "", other);
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        snprintf(why, PLI_CKPT_WHY, "%s; %s",
-                 geteuid() != 0
-                     ? "CRIU works for root only: run mpiexec as root"
-                     : "CRIU is there but cannot work here (criu check says why): a container must "
-                       "be allowed CAP_SYS_ADMIN, CAP_SYS_PTRACE and CAP_CHECKPOINT_RESTORE",
-                 other);
+        snprintf(
+            why, PLI_CKPT_WHY, "%s; %s",
+            geteuid() != 0
+                ? "CRIU works for root only: run mpiexec as root"
+                : "CRIU is there but cannot work here (criu check says why): it is too old for "
+                  "this kernel, or a container must be allowed CAP_SYS_ADMIN, CAP_SYS_PTRACE "
+                  "and CAP_CHECKPOINT_RESTORE",
+            other);
     } else {
         return true;
     }

@@ -17,11 +17,16 @@
 #include <string.h>
 #include <unistd.h>
 
-// The protocol of CRIU.
+// The protocol of CRIU: a command since 4.2, and before.
 struct command {
+    uint32_t what;
+    uint64_t n_page, at, target;
+};
+struct short_command {
     uint32_t what, n_page;
     uint64_t at, target;
 };
+_Static_assert(sizeof(struct command) == 32 && sizeof(struct short_command) == 24, "as CRIU's");
 enum { ADD = 1, HOLE = 2, OPEN = 3, OPEN_ANSWER = 4, PARENT = 5, ADD_FLAGS = 6 };
 enum { CLOSE = 0x1023, FORCE_CLOSE = 0x1024 };
 enum { WHAT_BITS = 16, TYPE_BITS = 8, TYPE_PROCESS = 1, TYPE_SHARED = 2 };
@@ -37,8 +42,9 @@ enum { CHUNK = 1 << 20 };
 struct memory {
     struct pli_page_server_plan *plan;
     size_t page;
-    uint32_t number; // of the file with its pages
-    int pages;       // -1: none is open
+    size_t command_len; // bytes that CRIU sends of a command; 0: not known yet
+    uint32_t number;    // of the file with its pages
+    int pages;          // -1: none is open
     FILE *map, *hashes;
     struct pli_page_hashes base;
     uint64_t run_at, run_n; // the entry that is being put together
@@ -212,6 +218,43 @@ static bool take_pages(struct memory *m, const struct command *c, uint32_t flags
     return true;
 }
 
+// CRIU waits for an answer to its first command, so that one is all there is to read.
+static bool receive_first(struct memory *m, void *to)
+{
+    ssize_t n;
+    do {
+        n = read(m->plan->fd, to, sizeof(struct command));
+    } while (n < 0 && errno == EINTR);
+    m->command_len = n > 0 ? (size_t)n : 0;
+    if (n == (ssize_t)sizeof(struct command) || n == (ssize_t)sizeof(struct short_command)) {
+        return true;
+    }
+    if (n > 0) {
+        snprintf(m->failed, sizeof m->failed, "a first command of %zd bytes, which CRIU sent,", n);
+        errno = EPROTO;
+    } else if (n == 0) {
+        errno = ECONNRESET;
+    }
+    return false;
+}
+
+static bool receive_command(struct memory *m, struct command *c)
+{
+    union {
+        struct command now;
+        struct short_command then;
+    } got;
+    if (m->command_len == 0 ? !receive_first(m, &got)
+                            : !receive(m->plan->fd, &got, m->command_len)) {
+        return false;
+    }
+    const struct short_command *s = &got.then;
+    *c = m->command_len == sizeof got.now
+             ? got.now
+             : (struct command){ s->what, s->n_page, s->at, s->target };
+    return true;
+}
+
 // One command. False: it failed.
 static bool obey(struct memory *m, const struct command *c, bool *is_end_out)
 {
@@ -251,7 +294,7 @@ bool pli_page_server_run(void *arg, int report)
     snprintf(m.failed, sizeof m.failed, "%s", plan->dir);
     is_good = m.buf != NULL && m.hash != NULL;
     while (is_good && !is_end) {
-        is_good = receive(plan->fd, &c, sizeof c) && obey(&m, &c, &is_end);
+        is_good = receive_command(&m, &c) && obey(&m, &c, &is_end);
     }
     if (!is_good) {
         dprintf(report, "%s cannot be written: %s", m.failed, strerror(errno));

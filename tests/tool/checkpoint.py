@@ -11,7 +11,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, cases, check, inside, nothing_left
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, cases, check, criu_works, inside, nothing_left
 
 MPICTL = os.path.join(BUILD, "bin", "mpictl")
 PROBE = os.path.join(BUILD, "tests", "bin", "ckpt_probe")
@@ -23,7 +23,7 @@ def skip_reason():
         return "CRIU would read the shadow memory of a sanitizer for hours"
     if shutil.which("criu") is None:
         return "CRIU is not installed (Debian: apt-get install criu)"
-    if subprocess.run(["criu", "check"], capture_output=True, check=False).returncode != 0:
+    if not criu_works():
         return "CRIU may not work here (criu check)"
     return None
 

@@ -16,7 +16,7 @@ import tempfile
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, check, sanitizer_behind, sanitizer_flags, status
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, check, criu_works, sanitizer_behind, sanitizer_flags, status
 from ucx_env import TCP, has_ucx
 
 THERE = [abi for abi in ("mpich", "openmpi") if shutil.which(f"mpicc.{abi}")]
@@ -176,7 +176,7 @@ def checkpoint(words, restarts):
 
 
 def can_checkpoint():
-    return SLOW == 1 and shutil.which("criu") and subprocess.run(["criu", "check"], capture_output=True, check=False).returncode == 0
+    return SLOW == 1 and criu_works()
 
 
 sanitizer_behind()

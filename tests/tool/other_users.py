@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, PROBE, SLOW, Run, carriers, cases, check, sanitizer_behind
+from launch import BUILD, MPIEXEC, PROBE, SLOW, Run, carriers, cases, check, criu_works, sanitizer_behind
 
 MPICTL = os.path.join(BUILD, "bin", "mpictl")
 AS_OTHER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -77,7 +77,7 @@ def end(p):
 def sockets(env, d):
     """Who is not the owner is hung up on at once, whatever he connects to."""
     for args in (["--elastic", "1:4"], ["--checkpoint-dir", os.path.join(d, "ckpt"), "--checkpoint-mode", "state"],
-                 ["--checkpoint-dir", os.path.join(d, "ckpt2")])[:3 if shutil.which("criu") else 2]:
+                 ["--checkpoint-dir", os.path.join(d, "ckpt2")])[:3 if criu_works() else 2]:
         p = start(env, d, *args, "-n", 1)
         before = n_open(p.pid)
         r = subprocess.run([*OTHER, CONNECT, str(p.pid)], capture_output=True, text=True, check=False, timeout=120 * SLOW)

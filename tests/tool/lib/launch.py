@@ -1,5 +1,6 @@
 """Helpers for the tests of mpiexec."""
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +30,11 @@ def sanitizer_flags():
     said = subprocess.run([os.path.join(BUILD, "bin", "mpicc"), "--showme:compile"], check=True, capture_output=True,
                           text=True).stdout
     return [w for w in said.split() if w.startswith("-fsanitize")]
+
+
+def criu_works():
+    """Whether CRIU is installed, and can work with this kernel and in this container."""
+    return shutil.which("criu") is not None and subprocess.run(["criu", "check"], capture_output=True, check=False).returncode == 0
 
 
 n_failed = 0
