@@ -19,7 +19,7 @@
 #                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept, P=parts (hdf5
 #                   pnetcdf mpich ior) and T=pattern for some; lines of docs/io.md that were not run stay
 #   make test-tools-world   EZTrace from Debian's packages (network) on this MPI and on its own; WORK=folder is kept
-#   make test-nfs   the tests of files on NFS, in a virtual machine with Debian's kernel (network, aarch64);
+#   make test-nfs   the tests of files on NFS, in a virtual machine with Debian's kernel (network; aarch64, x86_64);
 #                   some minutes. WORK=folder is kept, V=3 for NFS 3
 #   make test-fortran-world   MPICH's Fortran tests, ScaLAPACK's testers, MUMPS' examples, HDF5's parallel Fortran tests and
 #                   OpenCoarrays' tests from Debian's sources, with mpifort (network); WORK=folder is kept,
