@@ -97,7 +97,8 @@ static int go_on(void *arg)
     const struct pli_thread_copy *t = arg;
     forget_frames(&t->context);
     syscall(SYS_set_robust_list, t->robust_list, t->robust_len);
-    prctl(PR_SET_NAME, t->name, 0, 0, 0);
+    // Not prctl(): the address sanitizer then looks for a thread that had perhaps only begun to run.
+    syscall(SYS_prctl, PR_SET_NAME, t->name, 0, 0, 0);
     sched_setaffinity(0, sizeof t->cores, &t->cores);
     pli_rseq_register();
     setcontext(&t->context);
