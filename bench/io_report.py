@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tables and a plot of docs/io.md from results of `make bench B=io`.
 
-usage: io_report.py RESULTS.json... --docs DOCS.md --plot PLOT.svg
+usage: io_report.py RESULTS.json... --docs DOCS.md [--machine WORD] [--plot PLOT.svg]
 
-Several files count together. The tables stand between two comments of the page.
+Several files count together. The tables stand between two comments of the page, with --machine between those of that name.
 """
 import argparse
 import json
@@ -32,7 +32,7 @@ LINES = [
     ("overlap", 2, "write an array while computing, ms"),
     ("open", 0, "open and close a file, µs"),
 ]
-BEGIN, END = "<!-- measured: bench/io_report.py writes from here -->", "<!-- to here: measured -->"
+BEGIN, END = "<!-- {}: bench/io_report.py writes from here -->", "<!-- to here: {} -->"
 COLOURS = {"tmpfs": "#1463c9", "disk": "#c2571a"}
 
 
@@ -134,18 +134,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+")
     parser.add_argument("--docs", required=True)
-    parser.add_argument("--plot", required=True)
+    parser.add_argument("--machine")
+    parser.add_argument("--plot")
     args = parser.parse_args()
     found = read(args.results)
     with open(args.docs, encoding="utf-8") as f:
         page = f.read()
-    head, rest = page.split(BEGIN)
-    tail = rest.split(END)[1]
+    name = f"measured on {args.machine}" if args.machine else "measured"
+    begin, end = BEGIN.format(name), END.format(name)
+    head, rest = page.split(begin)
+    tail = rest.split(end)[1]
     tables = "\n\n".join("\n".join(table(found, place)) for place in PLACES)
     with open(args.docs, "w", encoding="utf-8") as f:
-        f.write(f"{head}{BEGIN}\n{tables}\n\n{END}{tail}")
-    with open(args.plot, "w", encoding="utf-8") as f:
-        f.write(plot(found))
+        f.write(f"{head}{begin}\n{tables}\n\n{end}{tail}")
+    if args.plot:
+        with open(args.plot, "w", encoding="utf-8") as f:
+            f.write(plot(found))
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ enum pli_err pli_file_access_begin(struct pli_file_access *a, struct pli_file *f
         err = pli_fail(PLI_ERR_COUNT, "argument count is %lld, which is more than a file can hold",
                        (long long)count);
     }
-    if (err == PLI_OK && len % v->unit != 0) {
+    if (err == PLI_OK && pli_file_view_etypes(v, len) * v->unit != len) {
         err = pli_fail(PLI_ERR_IO,
                        "%lld bytes are accessed, which are no whole etypes: one has %lld bytes",
                        (long long)len, (long long)v->unit);

@@ -48,7 +48,8 @@ static enum pli_err check_place(const struct call *c)
 static enum pli_err find_place(const struct call *c, struct pli_file_access *a, enum pli_err err)
 {
     struct pli_file *f = c->f;
-    MPI_Offset unit = f->view.unit, n = err == PLI_OK ? (MPI_Offset)a->len / unit : 0, at = 0;
+    MPI_Offset unit = f->view.unit, at = 0;
+    MPI_Offset n = err == PLI_OK ? pli_file_view_etypes(&f->view, (MPI_Offset)a->len) : 0;
     switch (c->where) {
     case AT:
         a->pos = err == PLI_OK ? c->offset * unit : 0;

@@ -36,6 +36,11 @@ void pli_file_view_release(struct pli_file_view *v);
 MPI_Offset pli_file_view_offset(const struct pli_file_view *v, MPI_Offset pos);
 // The end of byte pos - 1: where a stream of `pos` bytes ends; the displacement for 0.
 MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos);
+// How many etypes so many bytes have: mostly one each, and dividing takes as long as a small copy.
+static inline MPI_Offset pli_file_view_etypes(const struct pli_file_view *v, MPI_Offset bytes)
+{
+    return v->unit == 1 ? bytes : bytes / v->unit;
+}
 // How many bytes of the stream are before an offset of the file.
 MPI_Offset pli_file_view_before(const struct pli_file_view *v, MPI_Offset offset);
 // How long a run of the view is, on average; not of a filetype without data.
