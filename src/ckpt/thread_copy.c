@@ -97,7 +97,7 @@ static int go_on(void *arg)
     const struct pli_thread_copy *t = arg;
     forget_frames(&t->context);
     syscall(SYS_set_robust_list, t->robust_list, t->robust_len);
-    // Not prctl(): the address sanitizer then looks for a thread that had perhaps only begun to run.
+    // Not prctl(): the address sanitizer then looks for a thread that perhaps had only begun.
     syscall(SYS_prctl, PR_SET_NAME, t->name, 0, 0, 0);
     sched_setaffinity(0, sizeof t->cores, &t->cores);
     pli_rseq_register();

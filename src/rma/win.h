@@ -85,6 +85,7 @@ struct pli_win {
     struct pli_obj obj;
     struct pli_list all;   // windows of this process
     struct pli_comm *comm; // the window's alone
+    atomic_bool is_open;   // its region is, so messages about rings are served
     int flavor, model;
     void *base;
     MPI_Aint size, unit;

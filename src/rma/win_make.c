@@ -19,6 +19,7 @@
 #include "rma/rma_cma.h"
 #include "rma/win_region.h"
 #include "rma/win_ring.h"
+#include "rma/win_ring_serve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,7 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
 {
     struct pli_win_member *infos = malloc((size_t)comm->size * sizeof *infos);
     why = pli_win_make_guard(w, comm, why);
-    pli_win_ring_init();
+    pli_win_ring_serve_init();
     if (infos == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }

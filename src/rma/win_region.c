@@ -3,6 +3,7 @@
 #include "rma/win_region.h"
 
 #include "boot/boot.h"
+#include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/progress_thread.h"
 #include "obj/comm.h"
@@ -29,6 +30,15 @@ static bool has(void *arg, int64_t at, uint64_t len)
     return pli_win_attach_has(arg, at, len);
 }
 
+// Whether messages about rings are served (win_ring_serve.c). Nobody is at that when this returns.
+static void set_open(struct pli_win *w, bool is_open)
+{
+    struct pli_lane *lane = w->comm->ep->lane;
+    pli_lock_take(&lane->lock);
+    atomic_store_explicit(&w->is_open, is_open, memory_order_release);
+    pli_lock_drop(&lane->lock);
+}
+
 enum pli_err pli_win_region_open(struct pli_win *w)
 {
     bool is_dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
@@ -48,12 +58,16 @@ enum pli_err pli_win_region_open(struct pli_win *w)
     err = err == PLI_OK ? pli_region_create(&plan, &w->region) : err;
     if (err == PLI_OK) {
         pli_win_lock_listen(w);
+        set_open(w, true);
     }
     return err;
 }
 
 void pli_win_region_close(struct pli_win *w)
 {
+    if (atomic_load_explicit(&w->is_open, memory_order_relaxed)) {
+        set_open(w, false);
+    }
     pli_win_lock_stop(w);
     pli_region_destroy(w->region);
     w->region = NULL;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rings of small accesses: the origin's side and the target's.
+// Rings of small accesses: the origin's side.
 // A message tells the target where accesses are; one that was not read yet shows that the target is
 // in no call of MPI. Whoever takes accesses out of a ring holds it, so each is done once.
 #include "rma/win_ring.h"
 
 #include "base/conf.h"
-#include "base/cpu.h"
 #include "boot/boot.h"
 #include "msg/arena.h"
 #include "msg/endpoint.h"
@@ -13,41 +12,21 @@
 #include "msg/msg_wire.h"
 #include "msg/progress.h"
 #include "msg/request.h"
-#include "msg/rndv.h"
-#include "net/shm/other_job.h"
 #include "net/shm/peer_memory.h"
 #include "net/shm/shm.h"
 #include "obj/comm.h"
 #include "onesided/region.h"
 #include "onesided/region_apply.h"
-#include "onesided/region_msg.h"
 #include "rma/rma_cma.h"
 #include "rma/rma_target.h"
 #include "rma/win.h"
-#include "rma/win_attach.h"
-#include "rma/win_ring_copy.h"
 #include "rma/win_ring_priv.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
-enum {
-    LOOKS = 64,    // for a target that does not answer, before the origin does it itself
-    TURN = 1 << 17 // bytes that a target takes out before it looks after other messages
-};
-
-static struct pli_win_ring_entry *entry_at(struct pli_win_ring_wire *wire, uint64_t position)
-{
-    return (struct pli_win_ring_entry *)(void *)(wire->data + position % PLI_WIN_RING_BYTES);
-}
-
-static uint64_t bytes_of(uint32_t len)
-{
-    uint64_t all = sizeof(struct pli_win_ring_entry) + len;
-    return (all + PLI_WIN_RING_ALIGN - 1) / PLI_WIN_RING_ALIGN * PLI_WIN_RING_ALIGN;
-}
+enum { LOOKS = 64 }; // for a target that does not answer, before the origin does it itself
 
 bool pli_win_ring_may(struct pli_id id)
 {
@@ -107,12 +86,12 @@ static void settle(struct pli_win_ring *r)
 {
     uint64_t tail = atomic_load_explicit(&r->wire->tail, memory_order_acquire);
     while (r->n_get > 0 && r->over < tail) {
-        struct pli_win_ring_entry *e = entry_at(r->wire, r->over);
+        struct pli_win_ring_entry *e = pli_win_ring_entry_at(r->wire, r->over);
         if (e->kind == PLI_WIN_RING_GET) {
             pli_region_apply_copy((void *)(uintptr_t)e->to, e->data, e->len);
             r->n_get--;
         }
-        r->over += e->kind == PLI_WIN_RING_SKIP ? e->len : bytes_of(e->len);
+        r->over += e->kind == PLI_WIN_RING_SKIP ? e->len : pli_win_ring_bytes_of(e->len);
     }
     r->over = tail;
 }
@@ -120,7 +99,7 @@ static void settle(struct pli_win_ring *r)
 // Room for an access of so many bytes, NULL: there is none. Context: locked.
 static struct pli_win_ring_entry *room_for(struct pli_win_ring *r, size_t bytes)
 {
-    uint64_t need = bytes_of((uint32_t)bytes), rest;
+    uint64_t need = pli_win_ring_bytes_of((uint32_t)bytes), rest;
     rest = PLI_WIN_RING_BYTES - r->head % PLI_WIN_RING_BYTES;
     uint64_t skip = rest < need ? rest : 0;
     if (r->head + skip + need - r->over > PLI_WIN_RING_BYTES) {
@@ -130,12 +109,12 @@ static struct pli_win_ring_entry *room_for(struct pli_win_ring *r, size_t bytes)
         }
     }
     if (skip > 0) {
-        struct pli_win_ring_entry *e = entry_at(r->wire, r->head);
+        struct pli_win_ring_entry *e = pli_win_ring_entry_at(r->wire, r->head);
         e->kind = PLI_WIN_RING_SKIP;
         e->len = (uint32_t)skip;
         r->head += skip;
     }
-    return entry_at(r->wire, r->head);
+    return pli_win_ring_entry_at(r->wire, r->head);
 }
 
 bool pli_win_ring_is_asleep(struct pli_win_peer *p)
@@ -146,7 +125,7 @@ bool pli_win_ring_is_asleep(struct pli_win_peer *p)
 
 static void publish(struct pli_win *w, int rank, struct pli_win_ring *r, uint32_t len)
 {
-    r->head += bytes_of(len);
+    r->head += pli_win_ring_bytes_of(len);
     atomic_store_explicit(&r->wire->head, r->head, memory_order_release);
     if (!pli_win_ring_is_asleep(&w->peers[rank])) {
         pli_win_ring_tell(w, rank, r);
@@ -216,13 +195,13 @@ static bool do_some(struct pli_win_ring *r, struct pli_win_peer *peer)
     struct pieces put = { .n = 0 }, get = { .n = 0 };
     uint64_t at = atomic_load_explicit(&r->wire->tail, memory_order_relaxed);
     while (at < r->head && put.n < PLI_PEER_MEMORY_PIECES && get.n < PLI_PEER_MEMORY_PIECES) {
-        struct pli_win_ring_entry *e = entry_at(r->wire, at);
+        struct pli_win_ring_entry *e = pli_win_ring_entry_at(r->wire, at);
         if (e->kind == PLI_WIN_RING_PUT) {
             add(&put, peer, e, e->data);
         } else if (e->kind == PLI_WIN_RING_GET) {
             add(&get, peer, e, (void *)(uintptr_t)e->to);
         }
-        at += e->kind == PLI_WIN_RING_SKIP ? e->len : bytes_of(e->len);
+        at += e->kind == PLI_WIN_RING_SKIP ? e->len : pli_win_ring_bytes_of(e->len);
     }
     if (!pli_rma_cma_move(peer, put.here, put.there, put.n, put.bytes, true) ||
         !pli_rma_cma_move(peer, get.here, get.there, get.n, get.bytes, false)) {
@@ -351,105 +330,6 @@ void pli_win_ring_flush_local(struct pli_win *w, int rank, const char *call)
     if (is_used) {
         pli_win_ring_flush(w, rank, call);
     }
-}
-
-// Threads that synchronise are in order by way of other processes: see pli_region_msg_order.
-static void order(struct pli_win *w)
-{
-    if (w->region != NULL) { // else the window is still being made
-        pli_region_msg_order(w->region);
-    }
-}
-
-// One access to this member. Lengths are read once: another process may write them.
-static enum pli_err apply(struct pli_win *w, struct pli_win_ring_entry *e, uint32_t len,
-                          uint64_t room)
-{
-    bool is_dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
-    int64_t at = e->at;
-    if (sizeof *e + len > room || !pli_win_attach_has(w, at, len)) {
-        return PLI_ERR_RMA_RANGE;
-    }
-    char *here = is_dynamic ? (char *)(uintptr_t)at : (char *)w->base + at;
-    if (e->kind == PLI_WIN_RING_PUT) {
-        pli_region_apply_copy(here, e->data, len);
-    } else {
-        pli_region_apply_copy(e->data, here, len);
-    }
-    return PLI_OK;
-}
-
-// Context: the ring is held.
-static uint64_t apply_all(struct pli_win *w, struct pli_win_ring_wire *wire, uint64_t tail,
-                          uint64_t head)
-{
-    while (tail < head) {
-        struct pli_win_ring_entry *e = entry_at(wire, tail);
-        uint32_t len = e->len;
-        if (e->kind == PLI_WIN_RING_SKIP) {
-            tail += len;
-            continue;
-        }
-        enum pli_err err = apply(w, e, len, PLI_WIN_RING_BYTES - tail % PLI_WIN_RING_BYTES);
-        if (err != PLI_OK) {
-            atomic_store_explicit(&wire->fault, (int32_t)err, memory_order_relaxed);
-        }
-        tail += bytes_of(len);
-    }
-    return tail;
-}
-
-// Hold the ring. False: the origin has done all of it up to the head; while it is at that, it is
-// waited for, because a message that follows may say that it was done. Context: lane locked.
-static bool hold(struct pli_win_ring_wire *wire, uint64_t head)
-{
-    for (uint32_t n = 1;; n++) {
-        uint32_t was = 0;
-        if (atomic_compare_exchange_strong_explicit(&wire->is_taken, &was, 1, memory_order_acquire,
-                                                    memory_order_relaxed)) {
-            return true;
-        }
-        if (atomic_load_explicit(&wire->tail, memory_order_acquire) >= head) {
-            return false;
-        }
-        if (n % LOOKS == 0) {
-            sched_yield();
-        }
-        pli_cpu_relax();
-    }
-}
-
-// A message about a ring: take out what is in it, unless the origin does so, and help with a long
-// run. Context: lane locked.
-static void serve(struct pli_lane *lane, const struct pli_shm_cell *cell)
-{
-    struct pli_win_ring_wire *wire = pli_arena_at(cell->word[0]);
-    struct pli_win *w = (struct pli_win *)(uintptr_t)cell->word[2];
-    uint64_t head = cell->word[1];
-    order(w);
-    if (hold(wire, head)) {
-        uint64_t first = atomic_load_explicit(&wire->tail, memory_order_relaxed), tail = first;
-        while (tail < head && tail - first < TURN) {
-            tail = apply_all(w, wire, tail, head);
-            atomic_store_explicit(&wire->tail, tail, memory_order_release);
-            head = atomic_load_explicit(&wire->head, memory_order_acquire);
-        }
-        atomic_store_explicit(&wire->is_taken, 0, memory_order_release);
-    }
-    pli_win_ring_copy_help(w, wire);
-    uint32_t heard = atomic_load_explicit(&wire->n_heard, memory_order_relaxed);
-    atomic_store_explicit(&wire->n_heard, heard + 1, memory_order_release);
-    order(w);
-    uint64_t proc = pli_other_job_proc(lane->proc, cell->src_proc);
-    struct pli_conn *origin = pli_lane_conn(lane, (struct pli_id){ proc, cell->src_lane });
-    if (origin != NULL) {
-        pli_shm_wake(origin->shm.box);
-    }
-}
-
-void pli_win_ring_init(void)
-{
-    atomic_store_explicit(&pli_rndv_on_ring, serve, memory_order_release);
 }
 
 void pli_win_ring_drain(struct pli_win *w)

@@ -17,8 +17,6 @@ struct pli_win;
 
 enum { PLI_WIN_RING_MOST = 4096 }; // bytes of an access that goes this way
 
-// Rings may lead here from now on. Context: before the first window is known to others.
-void pli_win_ring_init(void);
 // Whether accesses to this process may go by a ring.
 bool pli_win_ring_may(struct pli_id id);
 

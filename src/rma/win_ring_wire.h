@@ -50,4 +50,16 @@ struct pli_win_ring_entry {
 };
 _Static_assert(sizeof(struct pli_win_ring_entry) == 24, "shared with other processes");
 
+static inline struct pli_win_ring_entry *pli_win_ring_entry_at(struct pli_win_ring_wire *wire,
+                                                               uint64_t position)
+{
+    return (struct pli_win_ring_entry *)(void *)(wire->data + position % PLI_WIN_RING_BYTES);
+}
+
+static inline uint64_t pli_win_ring_bytes_of(uint32_t len)
+{
+    uint64_t all = sizeof(struct pli_win_ring_entry) + len;
+    return (all + PLI_WIN_RING_ALIGN - 1) / PLI_WIN_RING_ALIGN * PLI_WIN_RING_ALIGN;
+}
+
 #endif
