@@ -204,6 +204,27 @@ static void refuse(MPI_Win win)
     T_EQ(MPI_Win_unlock(target, win), 0);
 }
 
+// Windows whose first access comes while others are still making them, and the last just before
+// they are freed.
+static void young(void)
+{
+    static long from_left;
+    for (long i = 0; i < 300; i++) {
+        MPI_Win win;
+        long word = i * MOST + me, *words = me == i % n ? NULL : &from_left;
+        int right = (me + 1) % n, left = (me + n - 1) % n;
+        MPI_Win_create(words, words != NULL ? sizeof *words : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                       &win);
+        if (right != i % n) {
+            MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win);
+            MPI_Put(&word, 1, MPI_LONG, right, 0, 1, MPI_LONG, win);
+            MPI_Win_unlock(right, win);
+        }
+        MPI_Win_free(&win);
+        T_OK(words == NULL || from_left == i * MOST + left);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -238,6 +259,7 @@ int main(int argc, char **argv)
         }
         MPI_Win_free(&win);
     }
+    young();
     free(mem);
     MPI_Finalize();
     return t_status();
