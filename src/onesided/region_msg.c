@@ -79,6 +79,19 @@ static void end_part(struct pli_region_access *op)
     }
 }
 
+void pli_region_msg_drop(struct pli_region_part *m)
+{
+    static _Atomic(struct pli_region_part *) kept;
+    if ((m->child.r.state & PLI_REQ_WITHDRAWN) == 0) {
+        free(m);
+        return;
+    }
+    m->kept = atomic_load_explicit(&kept, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&kept, &m->kept, m, memory_order_release,
+                                                  memory_order_relaxed)) {
+    }
+}
+
 // Context: lane locked.
 static void done(struct pli_request_child *c)
 {
@@ -91,9 +104,7 @@ static void done(struct pli_request_child *c)
     if (err == PLI_OK && (c->r.flags & PLI_REQ_SEND) == 0 && c->r.bytes < c->r.size) {
         err = PLI_ERR_RMA_RANGE;
     }
-    if ((c->r.state & PLI_REQ_WITHDRAWN) == 0) { // else the other side may still name it
-        free(m);
-    }
+    pli_region_msg_drop(m);
     if (op != NULL) {
         op->err = op->err == PLI_OK ? err : op->err;
         end_part(op);

@@ -174,9 +174,7 @@ static void key_came(struct pli_request_child *c)
             s->key == NULL  ? "by messages"
             : s->has_device ? "by a device"
                             : "by UCX");
-    if ((c->r.state & PLI_REQ_WITHDRAWN) == 0) { // else the other side may still name it
-        free(m);
-    }
+    pli_region_msg_drop(m);
     atomic_fetch_sub_explicit(&r->n_out, 1, memory_order_release);
     pli_lane_wake(pli_region_msg_lane(r));
 }
