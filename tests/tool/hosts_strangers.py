@@ -21,6 +21,7 @@ JOB = ["--hosts", "vc2:1,vc3:1", PROBE, "init", "print", "up", "final"]
 
 # Listens at an address and a port. For each call: silent says nothing, junk what makes no sense; the others call mpiexec at another of its addresses
 # and pass all through. up, down: one byte is changed on its way, long after the handshake (216 bytes); inject: bytes are added.
+# What goes down is little: 80 bytes that greet, then what is to be run; the last of it says that the job is over.
 RELAY = """
 import select, socket, sys
 how, here, port, there = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
@@ -52,9 +53,9 @@ while True:
             y.close()
             continue
         n[x] += len(data)
-        if not done and n[x] > 400 and how == ("up" if is_up[x] else "down"):
+        if not done and n[x] > (400 if is_up[x] else 200) and how == ("up" if is_up[x] else "down"):
             done, data = True, data[:-1] + bytes([data[-1] ^ 1])
-        if not done and n[x] > 400 and how == "inject" and not is_up[x]:
+        if not done and n[x] > 200 and how == "inject" and not is_up[x]:
             done, data = True, data + bytes(64)
         if not done and how == "repeat" and is_up[x] and n[x] > 400:
             done, data = True, data + data
