@@ -79,15 +79,16 @@ static void end_part(struct pli_region_access *op)
     }
 }
 
-void pli_region_msg_drop(struct pli_region_part *m)
+void pli_region_msg_free(struct pli_request_child *c)
 {
-    static _Atomic(struct pli_region_part *) kept;
-    if ((m->child.r.state & PLI_REQ_WITHDRAWN) == 0) {
-        free(m);
+    static _Atomic(struct pli_list *) kept; // sanitizers find them here
+    if (c == NULL || (c->r.state & PLI_REQ_WITHDRAWN) == 0) {
+        free(c);
         return;
     }
-    m->kept = atomic_load_explicit(&kept, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&kept, &m->kept, m, memory_order_release,
+    struct pli_list *link = &c->r.link; // in no list any more
+    link->next = atomic_load_explicit(&kept, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&kept, &link->next, link, memory_order_release,
                                                   memory_order_relaxed)) {
     }
 }
@@ -104,7 +105,7 @@ static void done(struct pli_request_child *c)
     if (err == PLI_OK && (c->r.flags & PLI_REQ_SEND) == 0 && c->r.bytes < c->r.size) {
         err = PLI_ERR_RMA_RANGE;
     }
-    pli_region_msg_drop(m);
+    pli_region_msg_free(c);
     if (op != NULL) {
         op->err = op->err == PLI_OK ? err : op->err;
         end_part(op);

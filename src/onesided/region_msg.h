@@ -34,18 +34,16 @@ struct pli_region_part {
     struct pli_request_child child;
     struct pli_region *region;
     struct pli_region_member *member; // the other side
-    union {
-        struct pli_region_access *op;
-        struct pli_region_part *kept; // once it is over: the one that was kept before
-    };
+    struct pli_region_access *op;
     struct pli_region_msg msg;
 };
 
 // A new message of this kind with room for blocks and data; NULL: no memory, noted.
 struct pli_region_part *pli_region_msg_new(struct pli_region *r, enum pli_region_kind kind,
                                            size_t len);
-// It is over, and freed, unless the other side may still name it: then it stays for ever.
-void pli_region_msg_drop(struct pli_region_part *m);
+// Free the memory of a request that is over, or was not begun; NULL: nothing. Where the other side may
+// still name it, it stays for ever.
+void pli_region_msg_free(struct pli_request_child *c);
 // Its blocks. Data comes behind them.
 void pli_region_msg_blocks(struct pli_region_part *m, const struct pli_region_block *blocks, int n);
 // Send it; it belongs to the library from now on, also after a failure.

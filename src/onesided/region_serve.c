@@ -122,7 +122,12 @@ static bool is_withdrawn(const struct pli_region_server *s)
     return s->recv != NULL && (s->recv->child.r.state & PLI_REQ_WITHDRAWN) != 0;
 }
 
-// One that was withdrawn stays in memory for ever: its sender may still name it.
+static void drop_receive(struct pli_region_server *s)
+{
+    pli_region_msg_free(s->recv != NULL ? &s->recv->child : NULL);
+}
+
+// One that was withdrawn cannot be used again: its sender may still name it.
 static bool make_receive(struct pli_region_server *s)
 {
     if (s->recv != NULL && !is_withdrawn(s)) {
@@ -132,6 +137,7 @@ static bool make_receive(struct pli_region_server *s)
     if (fresh == NULL) {
         return false;
     }
+    drop_receive(s);
     fresh->child.done = arrived;
     fresh->server = s;
     s->recv = fresh;
@@ -382,9 +388,7 @@ void pli_region_serve_close(struct pli_region *r)
     if (s->has_thread) {
         pli_progress_thread_release();
     }
-    if (!is_withdrawn(s)) {
-        free(s->recv);
-    }
+    drop_receive(s);
     free(s->faults);
     free(s);
     r->server = NULL;

@@ -174,7 +174,7 @@ static void key_came(struct pli_request_child *c)
             s->key == NULL  ? "by messages"
             : s->has_device ? "by a device"
                             : "by UCX");
-    pli_region_msg_drop(m);
+    pli_region_msg_free(c);
     atomic_fetch_sub_explicit(&r->n_out, 1, memory_order_release);
     pli_lane_wake(pli_region_msg_lane(r));
 }
