@@ -72,9 +72,12 @@ int pli_shim_end(MPI_Comm comm, int code)
     return code;
 }
 
+enum { SAID_US = 20000 };
+
 _Noreturn void pli_shim_die(const char *line)
 {
     fprintf(stderr, "libimpi: process %u: %s\n", pli_shim.first + (unsigned)pli_shim.me, line);
+    usleep(SAID_US); // Hydra drops what it has not read when a process aborts
     (void)PMPI_Abort(MPI_COMM_WORLD, 1);
     _exit(1);
 }
