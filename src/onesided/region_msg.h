@@ -41,8 +41,8 @@ struct pli_region_part {
 // A new message of this kind with room for blocks and data; NULL: no memory, noted.
 struct pli_region_part *pli_region_msg_new(struct pli_region *r, enum pli_region_kind kind,
                                            size_t len);
-// Free the memory of a request that is over, or was not begun; NULL: nothing. Where the other side may
-// still name it, it stays for ever.
+// Free the memory of a request that is over, or was not begun; NULL: nothing. Where the other side
+// may still name it, it stays for ever.
 void pli_region_msg_free(struct pli_request_child *c);
 // Its blocks. Data comes behind them.
 void pli_region_msg_blocks(struct pli_region_part *m, const struct pli_region_block *blocks, int n);
