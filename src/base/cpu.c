@@ -17,15 +17,18 @@
 #include <unistd.h>
 
 enum {
-    TURN_NS = 3000000,       // a call that takes so long: something else computes on this core
-    PAUSE_NS = TURN_NS,      // then no thread gives way for this long, and while that thing stays
+    TURN_NS = 1000000,       // a call that takes so long: something else computes on this core
+    PAUSE_NS = 3000000,      // then no thread gives way for this long, and while that thing stays
     PAUSE_MAX_NS = 48000000, // twice as long each time, up to this
     SOON = 4,                // pauses within which the next such call means that it stays
+    LOST_MOST_NS = 20000000, // so much may be lost in such calls before the first pause,
+    LOST_PART = 4,           // which is forgotten in so many times the time
     REST_NS = 3000
 };
 
 static _Atomic uint64_t busy_until;
 static _Atomic uint64_t pause_ns = PAUSE_NS; // the last one
+static _Atomic uint64_t lost_ns, lost_at;    // in calls that took so long; up to when
 
 // As the kernel has it, which glibc of 2022 does not declare.
 struct sched_attr_0 {
@@ -68,6 +71,21 @@ static void pause_after(uint64_t begin, uint64_t end)
     atomic_store_explicit(&busy_until, end + next, memory_order_relaxed);
 }
 
+// Whether so much of the last time went to something else that this thread had better sleep.
+static bool loses_much(uint64_t begin, uint64_t end)
+{
+    uint64_t lost = atomic_load_explicit(&lost_ns, memory_order_relaxed);
+    uint64_t since = atomic_load_explicit(&lost_at, memory_order_relaxed);
+    uint64_t until = atomic_load_explicit(&busy_until, memory_order_relaxed);
+    since = since > until ? since : until; // in a pause nothing is known
+    uint64_t forgotten = begin > since ? (begin - since) / LOST_PART : 0;
+    lost = (lost > forgotten ? lost - forgotten : 0) + end - begin;
+    bool is_much = lost > LOST_MOST_NS;
+    atomic_store_explicit(&lost_ns, is_much ? LOST_MOST_NS : lost, memory_order_relaxed);
+    atomic_store_explicit(&lost_at, end, memory_order_relaxed);
+    return is_much;
+}
+
 // *end_out: the time afterwards.
 static bool give_way(uint64_t begin, uint64_t *end_out)
 {
@@ -80,7 +98,7 @@ static bool give_way(uint64_t begin, uint64_t *end_out)
     }
     sched_yield();
     uint64_t end = pli_clock_ns();
-    if (end - begin > TURN_NS) {
+    if (end - begin > TURN_NS && loses_much(begin, end)) {
         pause_after(begin, end);
     }
     *end_out = end;
