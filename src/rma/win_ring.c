@@ -26,7 +26,14 @@
 #include <string.h>
 #include <sys/uio.h>
 
-enum { LOOKS = 64 }; // for a target that does not answer, before the origin does it itself
+enum {
+    LOOKS = 64,         // for a target that does not answer, before the origin does it itself
+    ALONE_MOST = 2048,  // bytes: longer ones take longer than by the kernel, unless in a row
+    SIZE = 16384,       // of a ring, at first,
+    SIZE_LARGE = 65536, // and when so many accesses have found no room
+    LACKS = 16,
+    SMALL_MOST = 4096 // bytes of an access that goes by a ring of the first size
+};
 
 bool pli_win_ring_may(struct pli_id id)
 {
@@ -35,14 +42,24 @@ bool pli_win_ring_may(struct pli_id id)
            pli_boot_shares(&pli_boot, id.proc, &row);
 }
 
+static struct pli_win_ring_wire *make_wire(struct pli_win *w, uint32_t size)
+{
+    struct pli_win_ring_wire *wire = pli_arena_take(sizeof *wire + size);
+    if (wire != NULL) {
+        memset(wire, 0, sizeof *wire);
+        wire->origin = (uint32_t)w->comm->rank;
+        wire->size = size;
+    }
+    return wire;
+}
+
 static struct pli_win_ring *make(struct pli_win *w, struct pli_win_peer *p)
 {
     struct pli_win_ring *r;
     pli_lock_take(&w->lock);
     if (p->may_ring && p->ring == NULL) {
         r = calloc(1, sizeof *r);
-        if (r != NULL && (r->wire = pli_arena_take(sizeof *r->wire)) != NULL) {
-            r->wire->origin = (uint32_t)w->comm->rank;
+        if (r != NULL && (r->wire = make_wire(w, SIZE)) != NULL) {
             atomic_store_explicit(&p->ring, r, memory_order_release);
         } else {
             free(r);
@@ -100,11 +117,11 @@ static void settle(struct pli_win_ring *r)
 static struct pli_win_ring_entry *room_for(struct pli_win_ring *r, size_t bytes)
 {
     uint64_t need = pli_win_ring_bytes_of((uint32_t)bytes), rest;
-    rest = PLI_WIN_RING_BYTES - r->head % PLI_WIN_RING_BYTES;
+    rest = r->wire->size - (r->head & (r->wire->size - 1));
     uint64_t skip = rest < need ? rest : 0;
-    if (r->head + skip + need - r->over > PLI_WIN_RING_BYTES) {
+    if (r->head + skip + need - r->over > r->wire->size) {
         settle(r);
-        if (r->head + skip + need - r->over > PLI_WIN_RING_BYTES) {
+        if (r->head + skip + need - r->over > r->wire->size) {
             return NULL;
         }
     }
@@ -132,6 +149,66 @@ static void publish(struct pli_win *w, int rank, struct pli_win_ring *r, uint32_
     }
 }
 
+// Whether an access is alone before the origin waits, as the last one was, and better done at once
+// by the kernel. Context: locked.
+static bool is_better_alone(struct pli_win_ring *r, const struct pli_win_peer *p, size_t bytes)
+{
+    if (bytes <= ALONE_MOST || r->n_since > 0 || !r->was_alone ||
+        atomic_load_explicit(&p->box, memory_order_relaxed) == NULL) {
+        return false;
+    }
+    settle(r);
+    return r->over == r->head;
+}
+
+// Take a larger ring, in which the target can be busy while this process writes. Not while anything
+// is in the old one or the target may look at it. Context: locked.
+static void grow(struct pli_win *w, struct pli_win_ring *r)
+{
+    settle(r);
+    if (r->wire->size == SIZE_LARGE || r->over != r->head || r->is_copying ||
+        !pli_win_ring_is_heard(r) ||
+        atomic_load_explicit(&r->wire->fault, memory_order_relaxed) != PLI_OK) {
+        return;
+    }
+    struct pli_win_ring_wire *fresh = make_wire(w, SIZE_LARGE);
+    if (fresh != NULL) {
+        atomic_store_explicit(&fresh->n_heard, r->n_told, memory_order_relaxed);
+        atomic_store_explicit(&fresh->tail, r->head, memory_order_relaxed);
+        atomic_store_explicit(&fresh->head, r->head, memory_order_relaxed);
+        pli_arena_give(r->wire);
+        r->wire = fresh;
+    }
+    r->n_lack = 0;
+}
+
+// Where to write down an access; NULL: it does not go this way. Context: locked.
+static struct pli_win_ring_entry *entry_for(struct pli_win *w, const struct pli_rma_target *t,
+                                            struct pli_win_ring *r, size_t bytes)
+{
+    if (r->n_since == 0 && r->n_lack >= LACKS) {
+        grow(w, r);
+    }
+    bool is_alone = is_better_alone(r, t->peer, bytes);
+    r->n_since++;
+    if (is_alone) {
+        return NULL;
+    }
+    bool is_long = bytes > SMALL_MOST && r->wire->size == SIZE;
+    struct pli_win_ring_entry *e = is_long ? NULL : room_for(r, bytes);
+    r->n_lack += e == NULL && r->n_since > 1;
+    return e;
+}
+
+// The origin waits. Context: locked.
+static void begin_anew(struct pli_win_ring *r)
+{
+    if (r->n_since > 0) {
+        r->was_alone = r->n_since == 1;
+        r->n_since = 0;
+    }
+}
+
 bool pli_win_ring_put(struct pli_win *w, const struct pli_rma_target *t, const void *from,
                       size_t bytes)
 {
@@ -140,7 +217,7 @@ bool pli_win_ring_put(struct pli_win *w, const struct pli_rma_target *t, const v
         return false;
     }
     pli_lock_take(&r->lock);
-    struct pli_win_ring_entry *e = room_for(r, bytes);
+    struct pli_win_ring_entry *e = entry_for(w, t, r, bytes);
     if (e != NULL) {
         e->at = t->at + t->type->true_lb;
         e->len = (uint32_t)bytes;
@@ -159,7 +236,7 @@ bool pli_win_ring_get(struct pli_win *w, const struct pli_rma_target *t, void *t
         return false;
     }
     pli_lock_take(&r->lock);
-    struct pli_win_ring_entry *e = room_for(r, bytes);
+    struct pli_win_ring_entry *e = entry_for(w, t, r, bytes);
     if (e != NULL) {
         e->at = t->at + t->type->true_lb;
         e->to = (uintptr_t)to;
@@ -293,6 +370,7 @@ void pli_win_ring_flush(struct pli_win *w, int rank, const char *call)
         return;
     }
     pli_lock_take(&r->lock);
+    begin_anew(r);
     if (r->over != r->head) {
         complete(w, rank, r, call);
     }
@@ -311,6 +389,7 @@ void pli_win_ring_hand_over(struct pli_win *w, int rank, const char *call)
         return;
     }
     pli_lock_take(&r->lock);
+    begin_anew(r);
     bool is_told = r->n_get == 0 && r->told == r->head;
     pli_lock_drop(&r->lock);
     if (!is_told) {
@@ -325,6 +404,7 @@ void pli_win_ring_flush_local(struct pli_win *w, int rank, const char *call)
         return;
     }
     pli_lock_take(&r->lock);
+    begin_anew(r);
     bool is_used = r->n_get > 0;
     pli_lock_drop(&r->lock);
     if (is_used) {

@@ -20,8 +20,11 @@ struct pli_win_ring {
     uint64_t over; // accesses below are done, and gets below have their data
     uint64_t told; // accesses below are named by a message that is in the target's mailbox
     uint32_t n_told, n_get;
-    bool is_away;    // the target did not answer, and has not read the last message since
-    bool is_copying; // wire->job is in use
+    bool is_away;     // the target did not answer, and has not read the last message since
+    bool is_copying;  // wire->job is in use
+    uint32_t n_since; // short accesses since the origin last waited for all
+    bool was_alone;   // only one came between the two times before
+    uint32_t n_lack;  // accesses in a row with others that found no room; a few: it is made larger
 };
 
 // The ring to a member, made if need be; NULL: there can be none. Context: no lock held.

@@ -51,10 +51,10 @@ static uint64_t apply_all(struct pli_win *w, struct pli_win_ring_wire *wire, uin
         struct pli_win_ring_entry *e = pli_win_ring_entry_at(wire, tail);
         uint32_t len = e->len;
         if (e->kind == PLI_WIN_RING_SKIP) {
-            tail += len > 0 && len <= PLI_WIN_RING_BYTES ? len : head - tail;
+            tail += len > 0 && len <= wire->size ? len : head - tail;
             continue;
         }
-        enum pli_err err = apply(w, e, len, PLI_WIN_RING_BYTES - tail % PLI_WIN_RING_BYTES);
+        enum pli_err err = apply(w, e, len, wire->size - (tail & (wire->size - 1)));
         if (err != PLI_OK) {
             atomic_store_explicit(&wire->fault, (int32_t)err, memory_order_relaxed);
         }

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { PLI_WIN_RING_BYTES = 16384, PLI_WIN_RING_ALIGN = 64 };
+enum { PLI_WIN_RING_ALIGN = 64 };
 
 // A long run that both processes copy, piece by piece. What follows `next` is the same for all
 // pieces of a run, and changes only when all of them are done.
@@ -31,11 +31,11 @@ struct pli_win_ring_wire {
     // Written by the origin.
     _Alignas(128) _Atomic uint64_t head; // accesses below are written
     uint32_t origin;                     // its rank in the window
+    uint32_t size;                       // bytes of data, a power of two
     struct pli_win_ring_job job;
-    _Alignas(128) unsigned char data[PLI_WIN_RING_BYTES];
+    _Alignas(128) unsigned char data[];
 };
-_Static_assert(sizeof(struct pli_win_ring_wire) == 256 + PLI_WIN_RING_BYTES,
-               "shared with other processes");
+_Static_assert(sizeof(struct pli_win_ring_wire) == 256, "shared with other processes");
 
 enum pli_win_ring_kind { PLI_WIN_RING_PUT = 1, PLI_WIN_RING_GET, PLI_WIN_RING_SKIP };
 
@@ -53,7 +53,7 @@ _Static_assert(sizeof(struct pli_win_ring_entry) == 24, "shared with other proce
 static inline struct pli_win_ring_entry *pli_win_ring_entry_at(struct pli_win_ring_wire *wire,
                                                                uint64_t position)
 {
-    return (struct pli_win_ring_entry *)(void *)(wire->data + position % PLI_WIN_RING_BYTES);
+    return (struct pli_win_ring_entry *)(void *)(wire->data + (position & (wire->size - 1)));
 }
 
 static inline uint64_t pli_win_ring_bytes_of(uint32_t len)

@@ -127,6 +127,39 @@ static void passive(MPI_Win win)
     MPI_Win_unlock_all(win);
 }
 
+// Rows of as many accesses of one size as fill a part, for which rings become larger, and single
+// ones between them.
+static void rows(MPI_Win win)
+{
+    static unsigned char back[PART];
+    MPI_Barrier(MPI_COMM_WORLD); // others may still compare
+    for (int round = 0; round < 12; round++) {
+        int target = (me + round) % n, len = 1024 << round % 5, n_row = PART / len;
+        MPI_Aint disp = at[target] + (MPI_Aint)me * PART;
+        for (int i = 0; i < PART; i++) {
+            model[target][i] = (unsigned char)draw(256);
+        }
+        MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+        for (int i = 0; i < n_row; i++) {
+            MPI_Put(model[target] + i * len, len, MPI_BYTE, target, disp + i * len, len, MPI_BYTE,
+                    win);
+        }
+        MPI_Win_flush(target, win);
+        for (int i = 0; i < n_row; i++) {
+            MPI_Get(back + i * len, len, MPI_BYTE, target, disp + i * len, len, MPI_BYTE, win);
+        }
+        MPI_Win_flush(target, win);
+        T_OK(memcmp(back, model[target], PART) == 0);
+        for (int i = 0; i < 4; i++) {
+            model[target][i * len] ^= 0x55;
+            MPI_Put(model[target] + i * len, len, MPI_BYTE, target, disp + i * len, len, MPI_BYTE,
+                    win);
+            MPI_Win_flush(target, win);
+        }
+        MPI_Win_unlock(target, win);
+    }
+}
+
 // All words of a rank, one by one, with fences and with post and start.
 static void words(MPI_Win win, bool is_fence)
 {
@@ -248,6 +281,8 @@ int main(int argc, char **argv)
         MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
         MPI_Allgather(&mine, 1, MPI_AINT, at, 1, MPI_AINT, MPI_COMM_WORLD);
         passive(win);
+        compare();
+        rows(win);
         compare();
         words(win, true);
         words(win, false);
