@@ -181,7 +181,8 @@ void pli_gdb_ranks_plan(struct pli_job *job)
     char *gdb = job->n_host > 0 ? NULL : find_gdb("", ""); // else each host looks for it
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         pli_say_bad("--gdb needs a terminal for what you type and see; without one let gdb run a "
-                    "list of commands: mpiexec -n 4 -l gdb -batch -ex run -ex bt --args ./program");
+                    "list of commands: mpiexec -n 4 -l gdb -batch -ex run -ex 'thread apply all "
+                    "bt' --args ./program");
     }
     if (!is_in_tmux() && tcgetpgrp(STDIN_FILENO) != getpgrp()) {
         pli_say_bad("--gdb: this mpiexec runs in the background, and cannot read what is typed; "

@@ -1,10 +1,11 @@
 """A debugger finds the ranks by the MPIR table of mpiexec: gdb reads it, and stops at MPIR_Breakpoint."""
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 
-from lib.launch import MPIEXEC, SLOW, check, status
+from lib.launch import MPIEXEC, PROBE, SLOW, check, status
 
 if shutil.which("gdb") is None:
     print("skipped: gdb is not there")
@@ -30,5 +31,18 @@ def table():
     check(len(found) == 3 and len({pid for _, pid in found}) == 3 and all(int(pid) > 1 for _, pid in found), said)
 
 
+def without_terminal():
+    """The command for ranks without a terminal, as the message has it, is no failure where the program ends well."""
+    p = subprocess.run([MPIEXEC, "--gdb", "-n", "2", "/bin/true"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    text = " ".join(p.stderr.split())
+    found = re.search(r"mpiexec -n 4 (-l gdb .*--args) ./program", text)
+    check(p.returncode == 2 and found is not None, p.stderr)
+    if found is not None:
+        p = subprocess.run([MPIEXEC, "-n", "2", *shlex.split(found.group(1)), PROBE, "init", "final"], capture_output=True, text=True,
+                           timeout=120 * SLOW, check=False, stdin=subprocess.DEVNULL)
+        check(p.returncode == 0 and "exited normally" in p.stdout and "ended with exit status" not in p.stderr, p.stdout + p.stderr)
+
+
 table()
+without_terminal()
 sys.exit(status())
