@@ -63,14 +63,13 @@ enum pli_err pli_alltoall_slots(const struct pli_coll_args *a);  // a few bytes 
 enum pli_err pli_alltoall_board(const struct pli_coll_args *a);  // needs a window
 enum pli_err pli_gather_windows(const struct pli_coll_args *a);
 enum pli_err pli_gather_sizes(const struct pli_coll_args *a); // PLI_AGAIN: they agree
-enum pli_err pli_scatter_board(const struct pli_coll_args *a);
 // And block; needs a window that has room for an element of every rank.
 enum pli_err pli_reduce_scatter_board(const struct pli_coll_args *a);
 enum pli_err pli_reduce_scatter_slots(const struct pli_coll_args *a); // a few bytes
 enum pli_err pli_scan_board(const struct pli_coll_args *a);           // and exscan
 // Small blocks by postings, larger ones by messages.
-enum pli_err pli_move_post_gather(const struct pli_coll_args *a); // and gatherv
-enum pli_err pli_move_post_scatterv(const struct pli_coll_args *a);
+enum pli_err pli_move_post_gather(const struct pli_coll_args *a);  // and gatherv
+enum pli_err pli_move_post_scatter(const struct pli_coll_args *a); // and scatterv
 enum pli_err pli_move_post_allgatherv(const struct pli_coll_args *a);
 enum pli_err pli_move_post_alltoallv(const struct pli_coll_args *a); // and alltoallw, not in place
 enum pli_err pli_neighbor_post(const struct pli_coll_args *a);       // all five

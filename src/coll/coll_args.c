@@ -49,11 +49,31 @@ static const struct words recv_words = { "recvbuf", "recvcount", "recvcounts",
                                          "rdispls", "recvtype",  "recvtypes" };
 static const struct words one_words = { "buffer", "count", "counts", "displs", "datatype", "" };
 
+// All at once, for good counts are looked through in each call.
+static bool has_negative(struct pli_ints counts, int n)
+{
+    const int *narrow = counts.data;
+    const int64_t *wide = counts.data;
+    int64_t any = 0;
+    int any_narrow = 0;
+    for (int i = 0; i < n && counts.is_wide; i++) {
+        any |= wide[i];
+    }
+    for (int i = 0; i < n && !counts.is_wide; i++) {
+        any_narrow |= narrow[i];
+    }
+    return any < 0 || any_narrow < 0;
+}
+
 static enum pli_err check_counts(const struct pli_blocks *b, int n, const struct words *w)
 {
     if (n > 0 && (b->counts.data == NULL || b->displs.data == NULL)) {
         return pli_fail(PLI_ERR_ARG, "argument %s is a null pointer",
                         b->counts.data == NULL ? w->counts : w->displs);
+    }
+    if (b->types == NULL && b->buf != NULL && b->buf != MPI_IN_PLACE &&
+        !has_negative(b->counts, n)) {
+        return PLI_OK;
     }
     for (int i = 0; i < n; i++) {
         struct pli_datatype *t = b->type;

@@ -58,7 +58,8 @@ static void note_part(const struct pli_coll_args *a)
         a->kind == PLI_COLL_BCAST || a->kind == PLI_COLL_SCATTER || a->kind == PLI_COLL_SCATTERV;
     bool is_to_root = a->kind == PLI_COLL_GATHER || a->kind == PLI_COLL_GATHERV;
     bool is_root = a->root == a->me;
-    pli_board_note_part(b, (is_from_root && !is_root) || (is_to_root && is_root));
+    bool is_taker = (is_from_root && !is_root) || (is_to_root && is_root);
+    pli_board_note_part(b, is_taker, is_from_root && !is_root ? a->root : -1);
 }
 
 static const struct pli_coll_algo nothing = { .name = "nothing" };

@@ -63,15 +63,33 @@ static void gathers(int round, int root, int base, int is_v)
     }
 }
 
-static void scatterv(int round, int root, int base)
+static const int lengths[] = { 0, 1, 2, 24, 25, 300, 900, 2048, 2100 };
+enum { N_LENGTH = sizeof lengths / sizeof lengths[0] };
+
+// Alike, by pairs, or each of another order of magnitude, some of which go by messages.
+enum spread { EVEN, NEAR, WIDE };
+
+static int part_of(enum spread s, int base, int root, int to)
 {
-    int len = length_of(base, root, me);
+    return s == EVEN   ? base
+           : s == NEAR ? length_of(base, root, to)
+                       : lengths[(base + root + to * 5) % N_LENGTH];
+}
+
+static void scatters(int round, int root, int base, enum spread s)
+{
+    int len = part_of(s, base, root, me);
     for (int i = 0; i < n; i++) {
-        counts[i] = length_of(base, root, i);
-        displs[i] = i * MOST;
+        counts[i] = part_of(s, base, root, i);
+        displs[i] = s == EVEN ? i * base : i * MOST;
         fill(in + displs[i], round, root, i, counts[i]);
     }
-    GOOD(MPI_Scatterv(in, counts, displs, MPI_INT, out, len, MPI_INT, root, MPI_COMM_WORLD));
+    MPI_Comm c = MPI_COMM_WORLD;
+    if (s == EVEN) {
+        GOOD(MPI_Scatter(in, base, MPI_INT, out, base, MPI_INT, root, c));
+    } else {
+        GOOD(MPI_Scatterv(in, counts, displs, MPI_INT, out, len, MPI_INT, root, c));
+    }
     check(out, round, root, me, len);
 }
 
@@ -127,14 +145,13 @@ static void scans(int round, int len, int is_exclusive, int is_in_place)
 
 int main(int argc, char **argv)
 {
-    static const int lengths[] = { 0, 1, 2, 24, 25, 300, 900, 2048, 2100 };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     in = fresh((size_t)MOST * (size_t)n);
     out = fresh((size_t)MOST * (size_t)n);
     for (int round = 0; round < ROUNDS; round++) {
-        int kind = draw(8), root = draw(n), len = lengths[draw(9)], late = draw(8 * n);
+        int kind = draw(10), root = draw(n), len = lengths[draw(N_LENGTH)], late = draw(8 * n);
         // A time, not a number of calls: each may take milliseconds on a busy machine.
         for (double end = MPI_Wtime() + 30e-6; late == me && MPI_Wtime() < end;) {
             sched_yield();
@@ -142,7 +159,9 @@ int main(int argc, char **argv)
         if (kind <= 1) {
             gathers(round, root, len, kind);
         } else if (kind == 2) {
-            scatterv(round, root, len);
+            scatters(round, root, len, NEAR);
+        } else if (kind >= 8) {
+            scatters(round, root, len, kind == 8 ? EVEN : WIDE);
         } else if (kind == 3) {
             allgatherv(round, len);
         } else if (kind == 4) {
@@ -154,7 +173,7 @@ int main(int argc, char **argv)
         }
     }
     for (int round = 0; round < AHEAD; round++) { // large postings of a root that waits for nobody
-        scatterv(round, 0, 900);
+        scatters(round, 0, 900, NEAR);
     }
     free(in);
     free(out);

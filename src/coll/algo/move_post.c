@@ -4,7 +4,7 @@
 // decides alone, so ranks need not know the sizes of others.
 #include "coll/algorithms.h"
 #include "coll/board/board.h"
-#include "coll/board/board_post.h"
+#include "coll/board/board_part.h"
 #include "coll/comm_state.h"
 #include "coll/piece.h"
 #include "coll/sched.h"
@@ -17,10 +17,10 @@ struct move {
     struct pli_board *b;
     bool gives, gets; // to others, from others
     bool is_parted;   // a posting has a block of its own for each reader
-    int giver;        // the only one; -1: all others
+    int giver;        // the only one, who writes a posting for each; -1: all others
     int reader;       // of my posting
-    bool is_later;    // mine follows as messages
-    bool has_later;   // another one's does
+    bool is_later;    // mine follows as messages, or so do blocks of it: `later` says which
+    bool has_later;   // another one's does: `later` says whose
     bool must_answer; // a member asks whether sizes agree, though they do not
     uint64_t later[PLI_BOARD_POSTS_RANKS / 64];
 };
@@ -29,7 +29,7 @@ struct move {
 static struct pli_block given(const struct move *m, int to)
 {
     const struct pli_coll_args *a = m->a;
-    if (m->is_parted) {
+    if (m->is_parted || m->giver >= 0) {
         return pli_blocks_at(&a->send, to);
     }
     return a->is_in_place ? pli_blocks_at(&a->recv, a->me) : pli_blocks_one(&a->send);
@@ -37,8 +37,7 @@ static struct pli_block given(const struct move *m, int to)
 
 static struct pli_block gotten(const struct move *m, int from)
 {
-    bool is_one = m->a->kind == PLI_COLL_SCATTERV;
-    return is_one ? pli_blocks_one(&m->a->recv) : pli_blocks_at(&m->a->recv, from);
+    return m->giver >= 0 ? pli_blocks_one(&m->a->recv) : pli_blocks_at(&m->a->recv, from);
 }
 
 // A posting with parts begins with where each part ends.
@@ -72,6 +71,11 @@ static void write_parts(const struct move *m, unsigned char *to)
         uint16_t told = (uint16_t)end;
         memcpy(to + (size_t)i * sizeof told, &told, sizeof told);
     }
+}
+
+static bool comes_later(const struct move *m, int member)
+{
+    return (m->later[member / 64] >> member % 64 & 1) != 0;
 }
 
 static enum pli_err give(struct move *m)
@@ -113,10 +117,11 @@ static enum pli_err take(struct move *m, int from)
     struct pli_block to = gotten(m, from);
     size_t expected = (size_t)pli_blocks_bytes(to);
     const struct pli_board_slot *slot;
-    if (m->is_parted && m->giver < 0 && expected == 0) {
+    if (m->is_parted && expected == 0) {
         return PLI_OK; // as with messages: none where there is no data
     }
-    enum pli_err err = pli_board_post_read(m->b, m->a, from, &slot);
+    enum pli_err err = m->giver >= 0 ? pli_board_part_read(m->b, m->a, from, &slot)
+                                     : pli_board_post_read(m->b, m->a, from, &slot);
     if (err != PLI_OK) {
         return err;
     }
@@ -144,8 +149,7 @@ static enum pli_err take_all(struct move *m)
 {
     enum pli_err err = PLI_OK;
     for (int k = 1; k < m->b->n; k++) {
-        int i = (m->b->me + k) % m->b->n;
-        enum pli_err found = m->giver < 0 || m->giver == i ? take(m, i) : PLI_OK;
+        enum pli_err found = take(m, (m->b->me + k) % m->b->n);
         err = err == PLI_OK ? found : err;
     }
     return err;
@@ -170,10 +174,10 @@ __attribute__((cold)) static enum pli_err run_later(struct move *m)
     if (err != PLI_OK) {
         return err;
     }
-    bool is_sparse = m->is_parted && m->giver < 0;
+    bool is_root = m->giver == a->me;
     pli_sched_on(s, a->comm);
-    for (int i = 0; i < a->n; i++) {
-        if ((m->later[i / 64] >> i % 64 & 1) != 0) {
+    for (int i = 0; i < a->n && m->has_later; i++) {
+        if (comes_later(m, i)) {
             struct pli_block in = gotten(m, i);
             pli_sched_recv(s, in.buf, in.count, in.type, i);
         }
@@ -181,7 +185,9 @@ __attribute__((cold)) static enum pli_err run_later(struct move *m)
     for (int k = 1; k < a->n && m->is_later; k++) {
         int i = (a->me + k) % a->n;
         struct pli_block out = given(m, i);
-        if ((m->reader == i || m->reader < 0) && (!is_sparse || pli_blocks_bytes(out) > 0)) {
+        if (is_root        ? comes_later(m, i)
+            : m->is_parted ? pli_blocks_bytes(out) > 0
+                           : m->reader == i || m->reader < 0) {
             pli_sched_send(s, out.buf, out.count, out.type, i);
         }
     }
@@ -205,15 +211,17 @@ static void copy_own(const struct move *m)
 
 static enum pli_err run(struct move *m)
 {
-    enum pli_err err = m->gives ? give(m) : PLI_OK;
+    enum pli_err err = !m->gives       ? PLI_OK
+                       : m->giver >= 0 ? pli_board_part_give(m->b, m->a, m->later, &m->is_later)
+                                       : give(m);
     if (err == PLI_OK && m->gets) {
-        err = take_all(m);
+        err = m->giver >= 0 ? take(m, m->giver) : take_all(m);
     }
     if (__builtin_expect(m->must_answer, 0)) {
         answer_no(m);
     }
     pli_board_post_end(m->b);
-    pli_board_note_part(m->b, !m->gives);
+    pli_board_note_part(m->b, !m->gives, m->gives ? -1 : m->giver);
     if (__builtin_expect(m->is_later || m->has_later, 0)) {
         enum pli_err later = run_later(m);
         err = err == PLI_OK ? later : err;
@@ -242,15 +250,13 @@ enum pli_err pli_move_post_gather(const struct pli_coll_args *a)
     return err;
 }
 
-enum pli_err pli_move_post_scatterv(const struct pli_coll_args *a)
+enum pli_err pli_move_post_scatter(const struct pli_coll_args *a)
 {
     struct move m = start(a);
     bool is_root = a->root == a->me;
     m.gives = is_root;
     m.gets = !is_root;
-    m.is_parted = true;
     m.giver = a->root;
-    m.reader = PLI_BOARD_POST_TO_ALL;
     enum pli_err err = run(&m);
     if (is_root && !a->is_in_place && err == PLI_OK) {
         copy_own(&m);

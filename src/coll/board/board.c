@@ -21,6 +21,7 @@
 
 enum {
     POLL_EVERY = 16,
+    LED_LOOKS = 10, // for what a member gives that has its core now, before others get this one
     GIVE_WAY = 3 // times to let others run before the lanes are looked after (bench ep_allreduce)
 };
 
@@ -36,12 +37,24 @@ static inline bool has_message(struct pli_lane *lane)
     return !pli_lock_threads && pli_shm_peek(&lane->shm) != NULL;
 }
 
-static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want,
-                      bool is_restless)
+// What a wait is for: one of two words, which may be the same.
+struct awaited {
+    const _Atomic uint64_t *word, *other;
+    uint64_t want;
+};
+
+static inline bool has_come(const struct awaited *w)
 {
-    uint32_t spins = pli_progress_spins() / 8;
+    return atomic_load_explicit(w->word, memory_order_acquire) >= w->want ||
+           atomic_load_explicit(w->other, memory_order_acquire) >= w->want;
+}
+
+static bool wait_long(struct pli_board *b, const struct awaited *what, bool is_restless)
+{
+    uint32_t spins = b->is_led ? LED_LOOKS : pli_progress_spins() / 8;
+    b->is_led = false;
     for (uint32_t i = 0; i < spins; i++) {
-        if (atomic_load_explicit(word, memory_order_acquire) >= want) {
+        if (has_come(what)) {
             return true;
         }
         if (__builtin_expect(has_message(b->lane), 0)) {
@@ -54,7 +67,7 @@ static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_
         pli_placement_check(b->lane);
     }
     for (int i = 0; i < GIVE_WAY && is_crowded && pli_cpu_give_way(); i++) {
-        if (atomic_load_explicit(word, memory_order_acquire) >= want) {
+        if (has_come(what)) {
             return true;
         }
     }
@@ -69,23 +82,30 @@ static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_
                             .has_root = info->is_rooted,
                             .peer = info->is_rooted ? root : -1 };
     bool is_there = true;
-    while (is_there && atomic_load_explicit(word, memory_order_acquire) < want) {
+    while (is_there && !has_come(what)) {
         pli_progress_step(&w);
         is_there = !pli_comm_is_stopped(b->comm);
     }
     pli_progress_end(&w);
-    return is_there || atomic_load_explicit(word, memory_order_acquire) >= want;
+    return is_there || has_come(what);
 }
 
 bool pli_board_wait_slow(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
 {
-    return wait_long(b, word, want, false);
+    return wait_long(b, &(struct awaited){ word, word, want }, false);
+}
+
+bool pli_board_wait_any(struct pli_board *b, const _Atomic uint64_t *word,
+                        const _Atomic uint64_t *other, uint64_t want)
+{
+    return atomic_load_explicit(word, memory_order_acquire) >= want ||
+           wait_long(b, &(struct awaited){ word, other, want }, false);
 }
 
 bool pli_board_wait_short(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
 {
     return atomic_load_explicit(word, memory_order_acquire) >= want ||
-           wait_long(b, word, want, true);
+           wait_long(b, &(struct awaited){ word, word, want }, true);
 }
 
 void pli_board_wake_all(struct pli_board *b)
@@ -139,6 +159,7 @@ struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_col
     }
     b->seq++;
     b->gives_way = b->is_taker && b->is_oversubscribed;
+    b->leader = b->gives_way ? b->giver : -1;
     b->is_taker = false;
     if (b->seq % POLL_EVERY == 0) {
         pli_progress_once(b->lane); // others may need us for something else
@@ -269,6 +290,38 @@ enum pli_err pli_board_meet(struct pli_board *b, const struct pli_coll_args *a, 
         pli_board_release(b, pli_board_judge(b));
     }
     return pli_board_finish(b, a, bytes);
+}
+
+// The last one to come lets the leader go, which lets the others go when it leaves. They would wait
+// for what it gives next in any case, so nobody runs more often for that.
+static void release_by(struct pli_board *b, int leader)
+{
+    b->w->result.error = PLI_BOARD_FINE;
+    atomic_store_explicit(&b->members[leader].leads, b->seq, memory_order_release);
+    pli_board_wake(b, leader);
+    pli_cpu_give_way();
+}
+
+enum pli_err pli_board_meet_led(struct pli_board *b, const struct pli_coll_args *a)
+{
+    struct pli_board_slot *result = &b->w->result;
+    if (pli_board_arrive(b)) {
+        enum pli_board_error error = pli_board_judge(b);
+        if (error == PLI_BOARD_FINE && b->leader >= 0 && b->leader != b->me) {
+            release_by(b, b->leader);
+        } else {
+            pli_board_release(b, error);
+        }
+    }
+    if (!pli_board_wait_any(b, &result->seq, &b->members[b->me].leads, b->seq)) {
+        return pli_failure_refuse(pli_coll_kind_info[a->kind].name, b->comm);
+    }
+    if (atomic_load_explicit(&result->seq, memory_order_acquire) < b->seq) {
+        atomic_store_explicit(&result->seq, b->seq, memory_order_release);
+        pli_board_wake_all(b);
+    }
+    b->is_led = b->leader >= 0 && b->leader != b->me;
+    return pli_board_finish(b, a, 0);
 }
 
 void pli_board_leave(struct pli_board *b)

@@ -34,7 +34,9 @@ struct pli_board {
     bool is_unfinished;     // the last operation was left without waiting for the others,
     bool was_wrong;         // and they had called something else
     bool is_taker;          // since the last meeting it last took what others gave
+    bool is_led;            // the member that gives next has just been let out of a barrier first
     bool gives_way;         // so it was when the meeting under way began
+    int giver, leader;      // the only one it took from, then and before that meeting; -1: none
     uint64_t seq;           // of the last operation that all members take part in
     uint64_t ring_at, ring_room;        // next entry of the ring; entries below may be written
     uint64_t ring_mine[PLI_BOARD_RING]; // seq that I gave each entry last
@@ -45,6 +47,10 @@ struct pli_board {
     unsigned char *stream;              // mine, a chunk for every entry of the ring
     struct pli_board_slot *posts;       // PLI_BOARD_POSTS of each member; NULL: too many members
     uint64_t post_at, post_room; // the next operation with postings; those below may be written
+    bool has_posted;             // in the operation with postings that is under way
+    uint64_t parts_room;         // operations below may be written to the slots of all
+    unsigned char *part;         // room for blocks of the operation under way that is left
+    size_t part_room;
     int post_reader[PLI_BOARD_POSTS];                  // who reads my last ones (board_post.h)
     unsigned char *chunks;                             // mine, for postings that do not fit a slot
     bool has_no_chunks;                                // there was no memory for them
@@ -85,6 +91,10 @@ static inline bool pli_board_wait(struct pli_board *b, const _Atomic uint64_t *w
            pli_board_wait_slow(b, word, want);
 }
 
+// The same for any of two words.
+bool pli_board_wait_any(struct pli_board *b, const _Atomic uint64_t *word,
+                        const _Atomic uint64_t *other, uint64_t want);
+
 // The same where no member is sure to wake this one: sleeps are short.
 bool pli_board_wait_short(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want);
 
@@ -98,6 +108,9 @@ void pli_board_release(struct pli_board *b, enum pli_board_error error);
 enum pli_err pli_board_finish(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes);
 // Arrive and wait: nothing but a meeting.
 enum pli_err pli_board_meet(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes);
+// The same in a barrier where members share cores: the one that the last to come took from before
+// is the first to leave.
+enum pli_err pli_board_meet_led(struct pli_board *b, const struct pli_coll_args *a);
 // Leave without waiting; the next operation does.
 void pli_board_leave(struct pli_board *b);
 
@@ -109,12 +122,19 @@ static inline struct pli_board_slot *pli_board_slot(struct pli_board *b, int mem
     return &b->members[member].slot[b->seq & 1];
 }
 
+// Of postings (board_post.h).
+static inline struct pli_board_slot *pli_board_post_slot(const struct pli_board *b, int member)
+{
+    return &b->posts[(size_t)member * PLI_BOARD_POSTS + b->post_at % PLI_BOARD_POSTS];
+}
+
 // What this member last did between two meetings, on the board or by messages: it only took what
 // others gave, or not. Where members share cores one that took lets the others go first when it
-// ends the next meeting.
-static inline void pli_board_note_part(struct pli_board *b, bool is_taker)
+// ends the next meeting. giver: the only one it took from, -1: it took from several or not at all.
+static inline void pli_board_note_part(struct pli_board *b, bool is_taker, int giver)
 {
     b->is_taker = is_taker;
+    b->giver = giver;
 }
 
 // Wake a member that may sleep, or all, after something it waits for was written.

@@ -349,7 +349,7 @@ struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_ho
     b->is_oversubscribed = inv.is_oversubscribed;
     b->ring_room = PLI_BOARD_RING;
     b->posts = n_post(b->n) > 0 ? (struct pli_board_slot *)(void *)&b->members[b->n] : NULL;
-    b->post_room = PLI_BOARD_POSTS;
+    b->post_room = b->parts_room = PLI_BOARD_POSTS;
     b->last_woken = b->only = -1;
     list_boxes(b, lanes, n_row);
     free(lanes);

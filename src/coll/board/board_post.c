@@ -18,11 +18,6 @@ enum {
     NOBODY = -1
 };
 
-static struct pli_board_slot *slot_of(const struct pli_board *b, int member)
-{
-    return &b->posts[(size_t)member * PLI_BOARD_POSTS + b->post_at % PLI_BOARD_POSTS];
-}
-
 // Whether a reader, or all, are done with operation k; it may wait for that.
 static bool is_read_by(struct pli_board *b, int reader, uint64_t k, bool may_wait)
 {
@@ -62,39 +57,24 @@ enum pli_err pli_board_post_begin(struct pli_board *b, const struct pli_coll_arg
     if (b->post_at >= b->post_room && !wait_for_room(b)) {
         return pli_failure_refuse(pli_coll_kind_info[a->kind].name, a->comm);
     }
-    struct pli_board_slot *slot = slot_of(b, b->me);
+    struct pli_board_slot *slot = pli_board_post_slot(b, b->me);
     slot->bytes = bytes;
     slot->what = b->what;
     *out = slot;
     return PLI_OK;
 }
 
-unsigned char *pli_board_post_place(struct pli_board *b, struct pli_board_slot *slot, size_t bytes)
+unsigned char *pli_board_post_chunk(struct pli_board *b)
 {
-    if (bytes <= PLI_BOARD_INLINE) {
-        slot->error = PLI_BOARD_POST_INLINE;
-        return slot->data;
-    }
-    if (bytes <= PLI_BOARD_POST_MAX && b->chunks == NULL && !b->has_no_chunks) {
+    if (b->chunks == NULL && !b->has_no_chunks) {
         b->chunks = pli_arena_take((size_t)PLI_BOARD_POST_MAX * PLI_BOARD_POSTS);
         b->has_no_chunks = b->chunks == NULL;
     }
-    if (bytes > PLI_BOARD_POST_MAX || b->chunks == NULL) {
-        slot->error = PLI_BOARD_POST_LATER;
-        return NULL;
-    }
-    unsigned char *at = b->chunks + b->post_at % PLI_BOARD_POSTS * PLI_BOARD_POST_MAX;
-    slot->error = PLI_BOARD_POST_CHUNK;
-    slot->offset = pli_arena_offset(at);
-    return at;
+    return b->chunks != NULL ? b->chunks + b->post_at % PLI_BOARD_POSTS * PLI_BOARD_POST_MAX : NULL;
 }
 
-unsigned char *pli_board_post_place_large(struct pli_board *b, struct pli_board_slot *slot,
-                                          size_t bytes)
+unsigned char *pli_board_post_large(struct pli_board *b)
 {
-    if (bytes <= PLI_BOARD_POST_MAX || bytes > PLI_BOARD_POST_LARGE) {
-        return pli_board_post_place(b, slot, bytes);
-    }
     if (b->large == NULL && !b->has_no_large) {
         b->large = pli_arena_take((size_t)PLI_BOARD_POST_LARGE * PLI_BOARD_LARGE_POSTS);
         b->has_no_large = b->large == NULL;
@@ -104,19 +84,40 @@ unsigned char *pli_board_post_place_large(struct pli_board *b, struct pli_board_
         b->n_large < PLI_BOARD_LARGE_POSTS ||
         (b->large != NULL && is_read_by(b, PLI_BOARD_POST_TO_ALL, b->large_at[turn], true));
     if (b->large == NULL || !is_free) {
-        slot->error = PLI_BOARD_POST_LATER;
         return NULL;
     }
     b->large_at[turn] = b->post_at;
     b->n_large++;
-    unsigned char *at = b->large + turn * PLI_BOARD_POST_LARGE;
-    slot->error = PLI_BOARD_POST_CHUNK;
-    slot->offset = pli_arena_offset(at);
+    return b->large + turn * PLI_BOARD_POST_LARGE;
+}
+
+unsigned char *pli_board_post_tell(struct pli_board_slot *slot, unsigned char *at)
+{
+    slot->error = at == NULL         ? PLI_BOARD_POST_LATER
+                  : at == slot->data ? PLI_BOARD_POST_INLINE
+                                     : PLI_BOARD_POST_CHUNK;
+    slot->offset = slot->error == PLI_BOARD_POST_CHUNK ? pli_arena_offset(at) : 0;
     return at;
+}
+
+unsigned char *pli_board_post_place(struct pli_board *b, struct pli_board_slot *slot, size_t bytes)
+{
+    return pli_board_post_tell(slot, bytes <= PLI_BOARD_INLINE     ? slot->data
+                                     : bytes <= PLI_BOARD_POST_MAX ? pli_board_post_chunk(b)
+                                                                   : NULL);
+}
+
+unsigned char *pli_board_post_place_large(struct pli_board *b, struct pli_board_slot *slot,
+                                          size_t bytes)
+{
+    bool is_large = bytes > PLI_BOARD_POST_MAX && bytes <= PLI_BOARD_POST_LARGE;
+    return is_large ? pli_board_post_tell(slot, pli_board_post_large(b))
+                    : pli_board_post_place(b, slot, bytes);
 }
 
 void pli_board_post_publish(struct pli_board *b, struct pli_board_slot *slot, int reader)
 {
+    b->has_posted = true;
     b->post_reader[b->post_at % PLI_BOARD_POSTS] = reader;
     atomic_store_explicit(&slot->seq, b->post_at + 1, memory_order_release);
     if (reader >= 0) {
@@ -129,7 +130,7 @@ void pli_board_post_publish(struct pli_board *b, struct pli_board_slot *slot, in
 enum pli_err pli_board_post_read(struct pli_board *b, const struct pli_coll_args *a, int member,
                                  const struct pli_board_slot **out)
 {
-    const struct pli_board_slot *slot = slot_of(b, member);
+    const struct pli_board_slot *slot = pli_board_post_slot(b, member);
     b->what = pli_board_what(a);
     b->has_read = true;
     if (!pli_board_wait(b, &slot->seq, b->post_at + 1)) {
@@ -148,10 +149,10 @@ const unsigned char *pli_board_post_data(const struct pli_board_slot *slot)
 
 void pli_board_post_end(struct pli_board *b)
 {
-    // A slot that was not written in this operation has no reader.
-    if (atomic_load_explicit(&slot_of(b, b->me)->seq, memory_order_relaxed) != b->post_at + 1) {
+    if (!b->has_posted) {
         b->post_reader[b->post_at % PLI_BOARD_POSTS] = NOBODY;
     }
+    b->has_posted = false;
     b->post_at++;
     b->post_calls = b->post_calls * 31 + b->what;
     atomic_store_explicit(&b->members[b->me].posts_read, b->post_at, memory_order_release);

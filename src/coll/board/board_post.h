@@ -38,6 +38,11 @@ unsigned char *pli_board_post_place(struct pli_board *b, struct pli_board_slot *
 // The same for a posting that all members read, which may be large.
 unsigned char *pli_board_post_place_large(struct pli_board *b, struct pli_board_slot *slot,
                                           size_t bytes);
+// Memory of this operation for data that does not fit a slot; NULL: there is none, or it is read.
+unsigned char *pli_board_post_chunk(struct pli_board *b); // PLI_BOARD_POST_MAX
+unsigned char *pli_board_post_large(struct pli_board *b); // PLI_BOARD_POST_LARGE
+// The slot tells where the data is, which is NULL if it comes later. That place.
+unsigned char *pli_board_post_tell(struct pli_board_slot *slot, unsigned char *at);
 // It is full: this member, or PLI_BOARD_POST_TO_ALL, may read it.
 void pli_board_post_publish(struct pli_board *b, struct pli_board_slot *slot, int reader);
 

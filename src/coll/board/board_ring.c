@@ -97,7 +97,7 @@ void pli_board_ring_publish(struct pli_board *b)
     struct pli_board_slot *e = entry(b);
     b->ring_mine[b->ring_at % PLI_BOARD_RING] = b->ring_at + 1;
     b->ring_at++;
-    pli_board_note_part(b, false);
+    pli_board_note_part(b, false, -1);
     atomic_store_explicit(&e->seq, b->ring_at, memory_order_release);
     pli_board_wake_all(b);
 }
@@ -126,7 +126,7 @@ enum pli_err pli_board_ring_read(struct pli_board *b, const struct pli_coll_args
 void pli_board_ring_done(struct pli_board *b, int root)
 {
     b->ring_at++;
-    pli_board_note_part(b, true);
+    pli_board_note_part(b, true, root);
     atomic_store_explicit(&b->members[b->me].read, b->ring_at, memory_order_release);
     pli_board_wake(b, root); // it may wait for room
 }

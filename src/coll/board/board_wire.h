@@ -47,6 +47,7 @@ struct pli_board_member {
     uint64_t proc;                       // its process
     _Atomic uint32_t stage;              // enum pli_board_stage
     uint32_t group;                      // where it counts itself in
+    _Atomic uint64_t leads;              // the last meeting that it ends for all
 };
 _Static_assert(sizeof(struct pli_board_member) == 384, "shared with other processes");
 
