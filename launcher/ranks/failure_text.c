@@ -201,7 +201,7 @@ static void hint(const struct pli_job *job, const struct pli_rank_failure *c, ch
             to, cap,
             " %sTo find the place: build with -g -fsanitize=address; or keep a core dump (ulimit "
             "-c unlimited) and open it with gdb %s CORE; or run the ranks in a debugger: %s -n %u "
-            "gdb -batch -ex run -ex bt --args %s ...",
+            "gdb -batch -ex run -ex 'thread apply all bt' --args %s ...",
             special, program, pli_say_name, job->n_rank, program);
     }
 }

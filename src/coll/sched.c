@@ -219,6 +219,12 @@ bool pli_sched_ok(const struct pli_sched *s)
     return s->build_err == PLI_OK;
 }
 
+void pli_sched_on_error(struct pli_sched *s, void (*fn)(void *arg, enum pli_err err), void *arg)
+{
+    s->on_error = fn;
+    s->on_error_arg = arg;
+}
+
 void pli_sched_no_memory(struct pli_sched *s)
 {
     if (s->build_err == PLI_OK) {

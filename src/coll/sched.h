@@ -69,6 +69,10 @@ void pli_sched_return_to(struct pli_sched *s, struct pli_comm *comm, int tag);
 void pli_sched_take_own(struct pli_sched *s, struct pli_comm *comm);
 int pli_sched_own(const struct pli_sched *s); // 0: it has none
 
+// Call fn before the request of this schedule completes with an error. Context of fn: the lane is
+// not locked.
+void pli_sched_on_error(struct pli_sched *s, void (*fn)(void *arg, enum pli_err err), void *arg);
+
 // Memory was lacking for what belongs to the schedule.
 void pli_sched_no_memory(struct pli_sched *s);
 

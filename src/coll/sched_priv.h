@@ -60,6 +60,8 @@ struct pli_sched {
     _Atomic int n_open; // children begun and not done
     int waits_for;      // child, or one of the two below; guarded by the lane's lock
     enum pli_err err;   // first failure; guarded by the lane's lock
+    void (*on_error)(void *arg, enum pli_err err);
+    void *on_error_arg;
     uint64_t got, want; // bytes, for the sentence of a wrong size
     int from;
     // Room for what most operations need: a schedule of a few steps is one piece of memory.

@@ -101,6 +101,9 @@ static bool is_over(struct pli_sched *s, int what)
 static void finish(struct pli_sched *s)
 {
     struct pli_lane *lane = s->lane;
+    if (s->err != PLI_OK && s->on_error != NULL) { // no child is left that could change it
+        s->on_error(s->on_error_arg, s->err);
+    }
     pli_lock_take(&lane->lock);
     pli_request_complete(s->req, s->err); // s may be gone as soon as the lock is
     pli_lock_drop(&lane->lock);

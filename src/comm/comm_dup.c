@@ -133,6 +133,11 @@ static void plan_contexts(struct pli_sched *s, struct pli_comm *comm, uint64_t c
     plan_bcast(s, comm->local, contexts, 2);
 }
 
+static void give_up(void *comm, enum pli_err err)
+{
+    pli_comm_abandon(comm, err);
+}
+
 // The attributes are copied now; the contexts come later and are written into the new communicator.
 // If copying fails, the exchange goes on without a result, so that the other members do not wait.
 enum pli_err pli_comm_dup_idup(struct pli_comm *comm, struct pli_comm **out,
@@ -153,6 +158,7 @@ enum pli_err pli_comm_dup_idup(struct pli_comm *comm, struct pli_comm **out,
     uint64_t *contexts = pli_sched_bytes(s, 2 * sizeof *contexts);
     plan_contexts(s, comm, contexts);
     if (copied == PLI_OK) {
+        pli_sched_on_error(s, give_up, c);
         pli_sched_copy(s, &contexts[0], 8, byte, &c->context, 8, byte);
         if (comm->is_inter) {
             pli_sched_copy(s, &contexts[1], 8, byte, &c->local->context, 8, byte);

@@ -4,6 +4,7 @@
 
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "ft/failure.h"
 #include "obj/comm.h"
 
 #include <stdio.h>
@@ -28,4 +29,10 @@ enum pli_err pli_bcast_error_share(struct pli_comm *comm, int root, enum pli_err
     enum pli_err err = pli_bcast_error_copy(comm, root, &o, sizeof o);
     *word = o.word;
     return err != PLI_OK || o.why == PLI_OK ? err : pli_fail((enum pli_err)o.why, "%s", o.text);
+}
+
+enum pli_err pli_bcast_error_await(const struct pli_comm *comm)
+{
+    return pli_comm_is_stopped(comm) ? pli_failure_refuse("waiting for another process", comm)
+                                     : PLI_OK;
 }

@@ -19,4 +19,8 @@ enum pli_err pli_bcast_error_share(struct pli_comm *comm, int root, enum pli_err
 // Broadcast bytes of the root.
 enum pli_err pli_bcast_error_copy(struct pli_comm *comm, int root, void *buf, size_t len);
 
+// Whether the other members can still come to that broadcast: none has died, and the communicator
+// is not revoked.
+enum pli_err pli_bcast_error_await(const struct pli_comm *comm);
+
 #endif

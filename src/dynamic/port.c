@@ -49,6 +49,7 @@ struct port_wait {
     struct pli_id owner;  // the process that accepts at it; only where this one connects
     struct pli_id client; // the process that has connected; only where this one accepts
     struct pli_port_timeout timeout;
+    const struct pli_comm *comm; // whose members wait for this one
     bool is_late;
 };
 
@@ -126,13 +127,14 @@ static enum pli_err find_owner(const struct port *p, struct pli_id *out)
     return pli_fail(PLI_ERR_PORT, "the port was closed, or the process that had it has ended");
 }
 
-// Whether the port is still open and the wait has not timed out.
+// Whether the port is still open, the wait has not timed out, and the other members can take part.
 static enum pli_err check_port(void *arg)
 {
     struct port_wait *v = arg;
     enum pli_err err = find_owner(&v->port, &v->owner);
     if (err == PLI_OK) {
         err = pli_port_timeout_check(&v->timeout);
+        err = err == PLI_OK ? pli_bcast_error_await(v->comm) : err;
         v->is_late = err != PLI_OK;
     }
     return err;
@@ -271,6 +273,7 @@ static enum pli_err meet_at_port(const char *port, MPI_Info info, int root, stru
         return pli_comm_refuse_span(comm, "connections to other jobs");
     }
     if (comm->rank == root) {
+        v.comm = comm;
         err = parse(port, &v.port);
         err =
             err == PLI_OK ? pli_port_timeout_read(info, make == connect_as_root, &v.timeout) : err;

@@ -80,21 +80,30 @@ static const char *program_of(const struct pli_spawner_request *request,
     return request->commands[i];
 }
 
-// The new processes cannot be connected to: have all of them ended, and return an error that says
-// why.
-static enum pli_err undo_spawn(const struct pli_spawner_request *request,
-                               const struct pli_spawner_count *counts, struct pli_comm *comm,
-                               const struct pli_answer *started)
+// The new processes cannot be connected to: have all of them ended. The answer says which one ended
+// by itself.
+static enum pli_err unspawn(struct pli_comm *comm, struct pli_answer *started,
+                            struct pli_answer *answer)
 {
     struct pli_ask_unspawn ask = { started->first, started->n };
+    started->n = 0;
+    return pli_launcher_call(comm->ep->lane, PLI_ASK_UNSPAWN, &ask, sizeof ask, answer);
+}
+
+// One of them did not come: an error that says why.
+static enum pli_err undo_spawn(const struct pli_spawner_request *request,
+                               const struct pli_spawner_count *counts, struct pli_comm *comm,
+                               struct pli_answer *started)
+{
+    uint32_t n = started->n;
     struct pli_answer a = { 0 };
-    enum pli_err err = pli_launcher_call(comm->ep->lane, PLI_ASK_UNSPAWN, &ask, sizeof ask, &a);
+    enum pli_err err = unspawn(comm, started, &a);
     a.text[sizeof a.text - 1] = '\0';
     return err != PLI_OK ? err
                          : pli_fail(PLI_ERR_SPAWN,
                                     "process %u of the %u that were started, %s, %s without having "
                                     "called MPI_Init",
-                                    a.first, started->n, program_of(request, counts, a.first),
+                                    a.first, n, program_of(request, counts, a.first),
                                     a.text[0] != '\0' ? a.text : "ended");
 }
 
@@ -117,12 +126,14 @@ static enum pli_err wait_for_first(const struct pli_spawner_request *request,
     return err;
 }
 
-// The root's part, up to a communicator with the first of the new processes.
+// The root's part, up to a communicator with the first of the new processes. started->n: how many
+// wait for what follows, 0: none.
 static enum pli_err start_as_root(const struct pli_spawner_request *request, struct pli_comm *comm,
-                                  struct pli_spawner_count *counts, struct pli_comm **pair_out)
+                                  struct pli_spawner_count *counts, struct pli_answer *started,
+                                  struct pli_comm **pair_out)
 {
     struct pli_spawn_buf t = { 0 };
-    struct pli_answer answer;
+    struct pli_answer answer = { 0 };
     uint64_t context = pli_process_context();
     enum pli_err err = write_request(request, comm, context, &t, counts);
     if (err == PLI_OK) {
@@ -136,7 +147,8 @@ static enum pli_err start_as_root(const struct pli_spawner_request *request, str
         answer.text[sizeof answer.text - 1] = '\0';
         return pli_fail(PLI_ERR_SPAWN, "%s", answer.text);
     }
-    return wait_for_first(request, counts, comm, &answer, context, pair_out);
+    *started = answer;
+    return wait_for_first(request, counts, comm, started, context, pair_out);
 }
 
 // Broadcast the root's counts of each part. Collective.
@@ -157,6 +169,7 @@ enum pli_err pli_spawner_start(const struct pli_spawner_request *request, int ro
                                int *n_part_out, struct pli_comm **out)
 {
     struct pli_comm *pair_comm = NULL;
+    struct pli_answer started = { 0 }, unused;
     enum pli_err why = PLI_OK;
     int32_t n_part = 0;
     *counts_out = NULL;
@@ -174,7 +187,7 @@ enum pli_err pli_spawner_start(const struct pli_spawner_request *request, int ro
         for (int i = 0; i < n_part; i++) {
             (*counts_out)[i].asked = request->maxprocs[i] > 0 ? request->maxprocs[i] : 0;
         }
-        why = *counts_out != NULL ? start_as_root(request, comm, *counts_out, &pair_comm)
+        why = *counts_out != NULL ? start_as_root(request, comm, *counts_out, &started, &pair_comm)
                                   : pli_fail(PLI_ERR_NOMEM, "no memory for error codes");
     }
     why = pli_bcast_error_share(comm, root, why, &n_part);
@@ -183,6 +196,9 @@ enum pli_err pli_spawner_start(const struct pli_spawner_request *request, int ro
     err = why != PLI_OK ? why : err;
     if (err == PLI_OK) {
         err = pli_intercomm_join(comm, root, pair_comm, 1, PLI_OK, out);
+    }
+    if (err != PLI_OK && started.n > 0) { // they would wait in MPI_Init for ever
+        unspawn(comm, &started, &unused);
     }
     pli_first_contact_free(pair_comm);
     pli_process_recount();

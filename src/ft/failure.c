@@ -53,12 +53,6 @@ static int count_failed(const struct pli_group *g)
     return n;
 }
 
-static void mark_revoked(struct pli_comm *c)
-{
-    atomic_store_explicit(&c->stop_err, PLI_ERR_REVOKED, memory_order_relaxed);
-    pli_comm_bar(c);
-}
-
 // What the news means for a communicator. That of the local group of an intercommunicator carries
 // the collectives of both.
 static void update(struct pli_comm *c, void *arg)
@@ -66,10 +60,11 @@ static void update(struct pli_comm *c, void *arg)
     const struct pli_comm *whole = c->outer != NULL ? c->outer : c;
     bool *is_early = arg;
     int n = count_failed(whole->group) + (whole->is_inter ? count_failed(whole->remote) : 0);
-    *is_early = *is_early || whole->context == 0;
+    int stop_err = atomic_load_explicit(&whole->stop_err, memory_order_relaxed);
+    *is_early = *is_early || (whole->context == 0 && stop_err == 0);
     atomic_store_explicit(&c->n_failed, n, memory_order_relaxed);
     if (pli_revoke_table_is_revoked(whole)) {
-        mark_revoked(c);
+        pli_comm_abandon(c, PLI_ERR_REVOKED);
     }
 }
 
@@ -414,7 +409,7 @@ enum pli_err pli_failure_revoke(struct pli_comm *c)
     // A process that revokes at the same time may have come first, and may not have told yet; and
     // what all hosts are to hear is not here at once.
     pthread_mutex_lock(&guard);
-    mark_revoked(c);
+    pli_comm_abandon(c, PLI_ERR_REVOKED);
     pli_fail_ops_all();
     pthread_mutex_unlock(&guard);
     pli_failure_look(c->ep->lane);

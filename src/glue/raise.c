@@ -13,6 +13,7 @@
 #include "obj/user_calls.h"
 #include "rma/win.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,21 @@ static const struct pli_comm *comm_of(const struct pli_obj *owner)
     return is_comm ? (const struct pli_comm *)owner : NULL;
 }
 
+static _Atomic bool is_orphan;
+
+void pli_raise_orphan(void)
+{
+    atomic_store(&is_orphan, true);
+}
+
+static const char *say_end(const struct pli_obj *owner, bool is_abort)
+{
+    if (atomic_load(&is_orphan)) {
+        return "this process ends";
+    }
+    return is_abort && pli_abort_group_applies(comm_of(owner)) ? "its members end" : "the job ends";
+}
+
 // One paragraph, one write: the lines of several failing ranks must not mix.
 static void explain(const struct pli_obj *owner, const char *fn, int code, bool is_abort)
 {
@@ -52,14 +68,13 @@ static void explain(const struct pli_obj *owner, const char *fn, int code, bool 
     if (owner != NULL && pli_handle_kind(owner) == PLI_KIND_COMM && gettid() != getpid()) {
         snprintf(thread, sizeof thread, " It was raised in thread %d.", (int)gettid());
     }
-    int n = snprintf(line, sizeof line,
-                     "pliant: %s%s%s.%s\n"
-                     "        The error handler of %s is %s, so %s here. To go on after "
-                     "errors, set MPI_ERRORS_RETURN or a handler of your own.\n",
-                     has_fn ? "" : fn, has_fn ? "" : ": ", text, thread, say_owner(owner),
-                     is_abort ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL",
-                     is_abort && pli_abort_group_applies(comm_of(owner)) ? "its members end"
-                                                                         : "the job ends");
+    int n =
+        snprintf(line, sizeof line,
+                 "pliant: %s%s%s.%s\n"
+                 "        The error handler of %s is %s, so %s here. To go on after "
+                 "errors, set MPI_ERRORS_RETURN or a handler of your own.\n",
+                 has_fn ? "" : fn, has_fn ? "" : ": ", text, thread, say_owner(owner),
+                 is_abort ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL", say_end(owner, is_abort));
     size_t len = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     ssize_t done = write(STDERR_FILENO, line, len);
     (void)done; // nothing sensible is left to do when standard error is gone
@@ -76,6 +91,10 @@ static _Noreturn void end_job(const struct pli_obj *owner, const char *fn, int c
     explain(owner, fn, code, is_abort);
     pli_file_shared_batch_flush_all();
     int status = class % 256 != 0 ? class % 256 : 1; // must not look like success
+    if (atomic_load(&is_orphan)) {
+        boot->ops->tell(boot, PLI_NODE_RUNNING); // it has failed, and not left in good order
+        pli_boot_exit(status);
+    }
     if (is_abort && pli_abort_group(comm_of(owner), status)) {
         pli_boot_exit(status);
     }

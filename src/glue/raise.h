@@ -23,6 +23,10 @@ int pli_raise(struct pli_obj *owner, const char *fn, enum pli_err err) __attribu
 int pli_raise_by(struct pli_errhandler *e, enum pli_kind kind, const char *fn, enum pli_err err)
     __attribute__((cold));
 
+// From now on a fatal handler ends this process alone: those that spawned it failed before it was
+// connected to them, and the others of a job that survives failures do without it.
+void pli_raise_orphan(void);
+
 // Make the code and nothing else: for statuses of MPI_ERR_IN_STATUS.
 int pli_raise_code(const char *fn, enum pli_err err) __attribute__((cold));
 

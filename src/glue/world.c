@@ -91,6 +91,9 @@ enum pli_err pli_world_connect_parent(void)
             pli_comm_release(c);
         }
         is_connected = err == PLI_OK;
+        if (pli_err_is_news(err)) {
+            pli_raise_orphan();
+        }
     }
     pthread_mutex_unlock(&guard);
     return err;

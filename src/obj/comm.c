@@ -77,6 +77,12 @@ void pli_comm_unbar(struct pli_comm *c)
     atomic_compare_exchange_strong(&c->obj.kind, &kind, PLI_KIND_COMM);
 }
 
+void pli_comm_abandon(struct pli_comm *c, enum pli_err err)
+{
+    atomic_store_explicit(&c->stop_err, err, memory_order_relaxed);
+    pli_comm_bar(c);
+}
+
 struct pli_comm *pli_comm_any(MPI_Comm h)
 {
     struct pli_comm *c = pli_handle_get(h, PLI_KIND_COMM);

@@ -121,6 +121,8 @@ void pli_comm_visit(void (*fn)(struct pli_comm *c, void *arg), void *arg);
 void pli_comm_bar(struct pli_comm *c);
 void pli_comm_unbar(struct pli_comm *c);
 struct pli_comm *pli_comm_any(MPI_Comm h);
+// Its context, which was to come later, never comes: calls on it return err. Context: any thread.
+void pli_comm_abandon(struct pli_comm *c, enum pli_err err);
 
 // Call fn for every communicator there is; it may destroy that one. Context: no other thread is in
 // MPI.

@@ -162,6 +162,35 @@ static int do_split(MPI_Comm c)
     return MPI_Comm_split(c, 0, rank, &d);
 }
 
+// The copy never gets a context; MPI_Finalize must not wait for it.
+static int do_idup(MPI_Comm c)
+{
+    MPI_Comm d;
+    MPI_Request r;
+    int rc = MPI_Comm_idup(c, &d, &r);
+    rc = rc == MPI_SUCCESS ? MPI_Wait(&r, MPI_STATUS_IGNORE) : rc;
+    if (rank % 2 == 0) {
+        MPI_Comm_free(&d);
+    }
+    return rc;
+}
+
+// Nobody comes to the port.
+static int do_accept(MPI_Comm c)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm d;
+    int root = victim == 0 ? 1 : 0, rc;
+    if (rank == root) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+    }
+    rc = MPI_Comm_accept(port, MPI_INFO_NULL, root, c, &d);
+    if (rank == root) {
+        MPI_Close_port(port);
+    }
+    return rc;
+}
+
 static int do_waitall(MPI_Comm c)
 {
     int in[2] = { 0, 0 };
@@ -274,7 +303,8 @@ static const struct {
             { "iprobe", do_iprobe },     { "eager", do_eager },
             { "isends", do_isends },     { "rendezvous", do_rendezvous },
             { "ssend", do_ssend },       { "sendrecv", do_sendrecv },
-            { "agree", do_agree } };
+            { "agree", do_agree },       { "idup", do_idup },
+            { "accept", do_accept } };
 
 // The new communicator works, for all kinds of traffic.
 static void use(MPI_Comm c, int want)

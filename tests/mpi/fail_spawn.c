@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank dies while processes are spawned that have not called MPI_Init yet: the root of the call
+// (argument 0), which they are to be connected to, or another one. The survivors go on for longer
+// than the new processes need, which are gone at the end. Needs mpiexec --on-failure=shrink.
+#include <mpi.h>
+
+#include "t.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CHILD_MS = 300, DEATH_MS = 100, LIFE_MS = 1000 };
+
+static void nap(int ms)
+{
+    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+}
+
+// It sends a signal to this process in the middle of MPI_Comm_spawn.
+static void die_later(void)
+{
+    timer_t t;
+    struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+    struct itimerspec when = { .it_value = { .tv_nsec = DEATH_MS * 1000000L } };
+    T_EQ(timer_create(CLOCK_MONOTONIC, &how, &t), 0);
+    T_EQ(timer_settime(t, 0, &when, NULL), 0);
+}
+
+static int child(void)
+{
+    nap(CHILD_MS);
+    MPI_Init(NULL, NULL); // does not return
+    fprintf(stderr, "a child of the failed call is connected\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    int rank, class = -1, n, sum = 0, one = 1;
+    char *args[] = { "child", NULL };
+    MPI_Comm both, left;
+    if (argc > 1 && strcmp(argv[1], "child") == 0) {
+        return child();
+    }
+    int victim = argc > 1 ? atoi(argv[1]) : 0;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    T_EQ(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+    if (rank == victim) {
+        die_later();
+    }
+    MPI_Error_class(MPI_Comm_spawn(argv[0], args, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &both,
+                                   MPI_ERRCODES_IGNORE),
+                    &class);
+    T_EQ(class, MPIX_ERR_PROC_FAILED);
+    if (rank == victim) {
+        pause();
+    }
+    T_EQ(MPIX_Comm_shrink(MPI_COMM_WORLD, &left), MPI_SUCCESS);
+    nap(LIFE_MS);
+    MPI_Comm_size(left, &n);
+    T_EQ(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, left), MPI_SUCCESS);
+    T_EQ(sum, n);
+    MPI_Comm_free(&left);
+    MPI_Finalize();
+    return t_status();
+}
