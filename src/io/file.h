@@ -45,7 +45,9 @@ struct pli_file_shared {
     _Atomic uint32_t *turn;   // there too; see file_turn.h
     struct pli_win *win;      // else: rank 0 has the word in it
     void *memory;             // of the word, at rank 0
+    size_t len;               // of it
     int where;                // that memory is
+    bool is_clean;            // all have closed the file, and nothing but its head was used
 };
 
 // Memory in which members of one host collect what rank 0 writes; see file_ring.h.

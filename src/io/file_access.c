@@ -4,6 +4,7 @@
 #include "io/file_access.h"
 
 #include "io/file.h"
+#include "io/file_atomic.h"
 #include "io/file_block.h"
 #include "io/file_datarep.h"
 #include "io/file_lock.h"
@@ -35,7 +36,6 @@ enum {
     READ_STEP = 6144,      // elsewhere a piece twice and its gap of less are read with the gap
     MAPPED_RUN = 32768,    // runs of no less are read from memory that is the file,
     MAPPED_PART = 4 << 20, // in parts up to a multiple of this
-    MOST_GAPS = 64,        // an atomic write that spans more times its size reserves no space
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -518,17 +518,41 @@ static enum pli_err run(struct pli_file_access *a)
     if (v->is_dense) {
         return move_run(a, a->len, pli_file_view_offset(v, a->pos), &is_end);
     }
-    return pli_file_view_is_ordered(v, a->pos, a->len) ? run_gaps(a)
-                                                       : move_runs(a, a->len, &is_end);
+    return !a->is_plain && pli_file_view_is_ordered(v, a->pos, a->len)
+               ? run_gaps(a)
+               : move_runs(a, a->len, &is_end);
 }
 
-// Space for all of an atomic write, so that a full disk does not leave half of it. With very wide
-// gaps that would take much more than is written.
-static enum pli_err reserve(const struct pli_file_access *a, MPI_Offset lo, MPI_Offset hi)
+static enum pli_err write_it(void *access)
 {
-    const struct pli_file *f = a->file;
-    return (size_t)(hi - lo) / MOST_GAPS <= a->len ? pli_file_sys_reserve(f->fd, f->name, lo, hi)
-                                                   : PLI_OK;
+    return run(access);
+}
+
+// Bytes of the view that are one run of memory; they are written without a mapping, which would
+// take space for the gaps.
+static enum pli_err move_part(struct pli_file *f, bool is_write, MPI_Offset pos, char *buf,
+                              size_t len, size_t *done_out)
+{
+    struct pli_file_access part = {
+        .file = f, .is_write = is_write, .is_plain = is_write, .pos = pos, .len = len, .run = buf
+    };
+    enum pli_err err = run(&part);
+    *done_out = part.done;
+    return err;
+}
+
+static enum pli_err write_atomic(struct pli_file_access *a)
+{
+    const struct pli_file_atomic how = { .file = a->file,
+                                         .pos = a->pos,
+                                         .len = a->len,
+                                         .write = write_it,
+                                         .arg = a,
+                                         .part = move_part };
+    bool is_whole;
+    enum pli_err err = pli_file_atomic_write(&how, &is_whole);
+    a->done = err != PLI_OK && is_whole ? 0 : a->done;
+    return err;
 }
 
 static enum pli_err run_locked(struct pli_file_access *a)
@@ -538,6 +562,9 @@ static enum pli_err run_locked(struct pli_file_access *a)
     if (a->len == 0 || !(f->is_atomic || f->needs_lock || is_sieve)) {
         return run(a);
     }
+    if (a->is_write && f->is_atomic) {
+        return write_atomic(a);
+    }
     // In atomic mode no access of another rank sees a part of this one.
     MPI_Offset lo = 0, hi = INT64_MAX;
     if (pli_file_view_is_ordered(&f->view, a->pos, a->len)) {
@@ -546,11 +573,17 @@ static enum pli_err run_locked(struct pli_file_access *a)
     }
     enum pli_err err = pli_file_lock_take(f, a->is_write, lo, hi);
     if (err == PLI_OK) {
-        err = a->is_write && f->is_atomic ? reserve(a, lo, hi) : PLI_OK;
-        err = err == PLI_OK ? run(a) : err;
+        err = run(a);
         pli_file_lock_drop(f, lo, hi);
     }
     return err;
+}
+
+bool pli_file_access_line(struct pli_file *f, const void *buf, MPI_Count count,
+                          const struct pli_datatype *type, MPI_Offset *at_out, size_t *len_out,
+                          enum pli_err *err_out)
+{
+    return pli_file_shared_batch_line(f, buf, count, type, at_out, len_out, err_out);
 }
 
 enum pli_err pli_file_access_run(struct pli_file_access *a)

@@ -18,6 +18,7 @@ struct pli_file_datarep;
 struct pli_file_access {
     struct pli_file *file;
     bool is_write;
+    bool is_plain;    // it is written by system calls, piece by piece
     bool is_shared;   // its place is that of the shared pointer
     size_t collected; // bytes of a line that were, though it is written
     MPI_Offset pos;   // in the view, in bytes
@@ -41,6 +42,10 @@ enum pli_err pli_file_access_begin(struct pli_file_access *a, struct pli_file *f
 bool pli_file_access_is_mapped(const struct pli_file_access *a);
 // Move the data. Context: any thread.
 enum pli_err pli_file_access_run(struct pli_file_access *a);
+// A line of bytes with the shared pointer, as pli_file_shared_batch_line has it.
+bool pli_file_access_line(struct pli_file *f, const void *buf, MPI_Count count,
+                          const struct pli_datatype *type, MPI_Offset *at_out, size_t *len_out,
+                          enum pli_err *err_out);
 // Give the user what was read, and say how many bytes of memory were moved.
 enum pli_err pli_file_access_end(struct pli_file_access *a, enum pli_err err, size_t *bytes_out);
 

@@ -44,11 +44,12 @@ static enum pli_err check_place(const struct call *c)
                           f->name);
 }
 
-// Find the place, and move the pointer behind the access.
-static enum pli_err find_place(const struct call *c, struct pli_file_access *a, enum pli_err err)
+// Find the place, and move the pointer behind the access. SHARED: known, unless negative, is it.
+static enum pli_err find_place(const struct call *c, struct pli_file_access *a, MPI_Offset known,
+                               enum pli_err err)
 {
     struct pli_file *f = c->f;
-    MPI_Offset unit = f->view.unit, at = 0;
+    MPI_Offset unit = f->view.unit, at = known;
     MPI_Offset n = err == PLI_OK ? pli_file_view_etypes(&f->view, (MPI_Offset)a->len) : 0;
     switch (c->where) {
     case AT:
@@ -62,7 +63,7 @@ static enum pli_err find_place(const struct call *c, struct pli_file_access *a, 
         return err;
     case SHARED:
         a->is_shared = true;
-        err = err == PLI_OK ? pli_file_shared_advance(f, n, &at) : err;
+        err = err == PLI_OK && known < 0 ? pli_file_shared_advance(f, n, &at) : err;
         break;
     case ORDERED: { // the others count on this member, whatever is wrong here
         struct pli_fail_saved why;
@@ -76,11 +77,11 @@ static enum pli_err find_place(const struct call *c, struct pli_file_access *a, 
     return err;
 }
 
-static enum pli_err begin(const struct call *c, struct pli_file_access *a)
+static enum pli_err begin(const struct call *c, struct pli_file_access *a, MPI_Offset known)
 {
     enum pli_err err = check_place(c);
     enum pli_err ready = pli_file_access_begin(a, c->f, c->is_write, c->buf, c->count, c->type);
-    return find_place(c, a, err == PLI_OK ? ready : err);
+    return find_place(c, a, known, err == PLI_OK ? ready : err);
 }
 
 static enum pli_err check_split(const struct call *c)
@@ -98,14 +99,20 @@ static enum pli_err run(const struct call *c, MPI_Status *status)
 {
     struct pli_file_access a;
     size_t bytes = 0;
+    MPI_Offset at = -1;
     enum pli_err err = check_split(c);
     if (err != PLI_OK) {
+        return err;
+    }
+    if (c->where == SHARED && c->is_write &&
+        pli_file_access_line(c->f, c->buf, c->count, c->type, &at, &bytes, &err)) {
+        pli_status_set_one(status, MPI_ANY_SOURCE, MPI_ANY_TAG, bytes);
         return err;
     }
     if (c->is_coll) {
         pli_file_async_drain(c->f);
     }
-    err = begin(c, &a);
+    err = begin(c, &a, at);
     if (c->is_coll) {
         err = pli_file_coll_run(&a, err);
     } else if (err == PLI_OK) {
@@ -126,7 +133,7 @@ static enum pli_err start(const struct call *c, struct pli_request **out)
     if (c->where == ORDERED) {
         pli_file_async_drain(c->f); // its order is made by collectives now
     }
-    err = begin(c, &a);
+    err = begin(c, &a, -1);
     return pli_file_async_start(&a, err, c->is_coll, out);
 }
 

@@ -846,6 +846,16 @@ bool pli_file_coll_is_whole(const struct pli_file_op *o, MPI_Offset first, MPI_O
     return is;
 }
 
+// Where the window in between had gaps, or nothing, the one before may still be written from this
+// half.
+static void free_half(struct pli_file_op *o)
+{
+    size_t done;
+    if (o->overlap->is_begun && o->overlap->buf == o->buf) {
+        pli_file_coll_note(o, pli_file_overlap_end(o->overlap, &done));
+    }
+}
+
 static void aggregate(struct pli_file_op *o, int round)
 {
     MPI_Offset first, last;
@@ -855,6 +865,7 @@ static void aggregate(struct pli_file_op *o, int round)
     }
     o->buf = window_buf(o, round);
     if (o->a->is_write) {
+        free_half(o);
         write_window(o, first, last, !pli_file_coll_is_whole(o, first, last, sum));
     } else {
         read_window(o, first, last, round);

@@ -105,6 +105,7 @@ static void leave_one(struct pli_file *f, void *arg)
 void pli_file_fork_leave(void)
 {
     pli_file_list_each(leave_one, NULL);
+    pli_file_shared_forget();
 }
 
 static void lose_one(struct pli_file *f, void *arg)

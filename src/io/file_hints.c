@@ -7,6 +7,7 @@
 #include "obj/info.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,18 +135,58 @@ static enum pli_err take_one(struct pli_file *f, const char *key, const char *va
     return pli_info_set(f->hints.info, key, value);
 }
 
-enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info)
+static struct pli_file_hints first; // what a file has without hints
+
+static void read_standard(void)
 {
-    enum pli_err err = PLI_OK;
-    if (f->hints.info == NULL) {
-        err = pli_info_create(&f->hints.info);
-        for (int i = 0; i < N_HINT && err == PLI_OK; i++) {
-            err = hints[i].standard != NULL ? take_one(f, hints[i].key, hints[i].standard) : PLI_OK;
+    for (int i = 0; i < N_HINT; i++) {
+        if (hints[i].standard != NULL) {
+            hints[i].read(&first, hints[i].standard);
         }
     }
+}
+
+static enum pli_err note_nodes(const struct pli_file *f, struct pli_info *info)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", f->hints.nodes);
+    return f->hints.nodes > 0 ? pli_info_set(info, "cb_nodes", text) : PLI_OK;
+}
+
+// What a file tells that was given no hints.
+static enum pli_err tell_standard(const struct pli_file *f, struct pli_info **out)
+{
+    struct pli_info *info;
+    enum pli_err err = pli_info_create(&info);
+    if (err != PLI_OK) {
+        return err;
+    }
+    for (int i = 0; i < N_HINT && err == PLI_OK; i++) {
+        err = hints[i].standard != NULL ? pli_info_set(info, hints[i].key, hints[i].standard)
+                                        : PLI_OK;
+    }
+    err = err == PLI_OK ? note_nodes(f, info) : err;
+    if (err == PLI_OK) {
+        *out = info;
+    } else {
+        pli_info_release(info);
+    }
+    return err;
+}
+
+void pli_file_hints_init(struct pli_file *f)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_standard);
+    f->hints = first;
+}
+
+enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info)
+{
     int n = 0;
-    if (err == PLI_OK && info != NULL) {
-        err = pli_info_get_nkeys(info, &n);
+    enum pli_err err = info != NULL ? pli_info_get_nkeys(info, &n) : PLI_OK;
+    if (n > 0 && f->hints.info == NULL) {
+        err = tell_standard(f, &f->hints.info);
     }
     for (int i = 0; i < n && err == PLI_OK; i++) {
         char key[MPI_MAX_INFO_KEY + 1];
@@ -162,10 +203,8 @@ void pli_file_hints_release(struct pli_file *f)
 
 enum pli_err pli_file_hints_note_nodes(struct pli_file *f, int n)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%d", n);
     f->hints.nodes = n;
-    return pli_info_set(f->hints.info, "cb_nodes", text);
+    return f->hints.info != NULL ? note_nodes(f, f->hints.info) : PLI_OK;
 }
 
 // The size of the buffer and the members that aggregate stay as they were when the file was opened:
@@ -179,11 +218,13 @@ enum pli_err pli_file_hints_set(struct pli_file *f, struct pli_info *info)
     err = err == PLI_OK ? pli_file_hints_take(f, info) : err;
     f->hints.buffer = buffer;
     snprintf(text, sizeof text, "%lld", (long long)buffer);
-    err = err == PLI_OK ? pli_info_set(f->hints.info, "cb_buffer_size", text) : err;
+    if (err == PLI_OK && f->hints.info != NULL) {
+        err = pli_info_set(f->hints.info, "cb_buffer_size", text);
+    }
     return err == PLI_OK ? pli_file_hints_note_nodes(f, nodes) : err;
 }
 
 enum pli_err pli_file_hints_get(struct pli_file *f, struct pli_info **out)
 {
-    return pli_info_dup(f->hints.info, out);
+    return f->hints.info != NULL ? pli_info_dup(f->hints.info, out) : tell_standard(f, out);
 }

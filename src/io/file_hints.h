@@ -14,8 +14,8 @@ struct pli_info;
 enum pli_file_choice { PLI_FILE_AUTOMATIC, PLI_FILE_ENABLE, PLI_FILE_DISABLE };
 
 struct pli_file_hints {
-    struct pli_info *info;           // all, as MPI_File_get_info tells them
-    int64_t buffer;                  // cb_buffer_size
+    struct pli_info *info; // all, as MPI_File_get_info tells them; NULL: the program gave none
+    int64_t buffer;        // cb_buffer_size
     int64_t read_sieve, write_sieve; // ind_rd_buffer_size, ind_wr_buffer_size
     int nodes;                       // cb_nodes; 0: as many as fit
     enum pli_file_choice cb_read, cb_write, ds_read, ds_write;
@@ -24,6 +24,8 @@ struct pli_file_hints {
     enum pli_file_choice shared_map, shared_batch;
 };
 
+// What a file has without hints.
+void pli_file_hints_init(struct pli_file *f);
 // Take hints over; info may be NULL. Values that cannot be are left alone, as MPI wants it.
 enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info);
 void pli_file_hints_release(struct pli_file *f);

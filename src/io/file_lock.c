@@ -24,6 +24,12 @@ enum pli_err pli_file_lock_take(struct pli_file *f, bool is_write, MPI_Offset lo
     return err;
 }
 
+enum pli_err pli_file_lock_more(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    MPI_Offset from = place(f, lo);
+    return pli_file_sys_lock(f->fd, f->name, true, from, place(f, hi) - from);
+}
+
 void pli_file_lock_drop(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
 {
     MPI_Offset from = place(f, lo);

@@ -14,6 +14,10 @@ struct pli_file;
 
 // Lock [lo, hi); waits. is_write: alone, else together with other readers.
 enum pli_err pli_file_lock_take(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi);
+// The same, alone, for more behind a range that is locked. Nobody waits for what is before a lock
+// that he has, so all end.
+enum pli_err pli_file_lock_more(struct pli_file *f, MPI_Offset lo, MPI_Offset hi);
+// All that was locked.
 void pli_file_lock_drop(struct pli_file *f, MPI_Offset lo, MPI_Offset hi);
 // The same for an access, where the file needs that (NFS).
 enum pli_err pli_file_lock_begin(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi);

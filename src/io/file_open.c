@@ -310,6 +310,7 @@ static enum pli_err create(const char *name, int amode, struct pli_info *info,
     pthread_mutex_init(&f->range, NULL);
     pthread_mutex_init(&f->lock, NULL);
     pli_file_view_init(&f->view);
+    pli_file_hints_init(f);
     *out = f;
     return f->name != NULL ? pli_file_hints_take(f, info)
                            : pli_fail(PLI_ERR_NOMEM, "no memory for the name of a file");
@@ -392,13 +393,16 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
 static enum pli_err close_all(struct pli_file *f)
 {
     enum pli_err err = PLI_OK;
+    bool is_clean = f->window == NULL && !pli_file_shared_batch_is_used(f);
     pli_file_map_end(f);
+    pli_file_shared_batch_close(f); // its memory may be used again once all have met
     // What another host wrote last may be refused only now.
     if (close(f->fd) != 0 && errno != EINTR) {
         err = pli_file_sys_fail(errno, "close", f->name, 0, -1);
     }
     f->fd = -1;
     err = pli_file_agree(f, err);
+    f->pointer.is_clean = is_clean && err == PLI_OK;
     if ((f->amode & MPI_MODE_DELETE_ON_CLOSE) == 0 || f->is_clone) {
         return err;
     }

@@ -19,7 +19,10 @@
 #include "rma/win_free.h"
 #include "rma/win_memory.h"
 
+#include <pthread.h>
 #include <string.h>
+
+enum { MOST_KEPT = 1 << 20 };
 
 static struct pli_datatype *offset_type(void)
 {
@@ -43,16 +46,51 @@ static bool is_reached(const struct pli_comm *comm)
     return true;
 }
 
+// What the last file had that is closed. Giving it back takes its pages out of the memory of every
+// member, which costs as much as the rest of opening and closing a file.
+static struct {
+    pthread_mutex_t lock;
+    void *at; // of the segment of this process; NULL: nothing
+    size_t len;
+} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool take_kept(struct pli_win_memory *m, size_t *len)
+{
+    pthread_mutex_lock(&kept.lock);
+    bool is = kept.at != NULL && kept.len >= *len;
+    if (is) {
+        *m = (struct pli_win_memory){ .where = PLI_MEMORY_SEGMENT, .at = kept.at };
+        *len = kept.len;
+        kept.at = NULL;
+    }
+    pthread_mutex_unlock(&kept.lock);
+    return is;
+}
+
+// Keep it, or what is kept, if that is more. Returns what is to be given back.
+static void *keep(void *at, size_t len)
+{
+    pthread_mutex_lock(&kept.lock);
+    if (len <= MOST_KEPT && (kept.at == NULL || kept.len < len)) {
+        void *other = kept.at;
+        kept.at = at;
+        kept.len = len;
+        at = other;
+    }
+    pthread_mutex_unlock(&kept.lock);
+    return at;
+}
+
 struct pli_file_word pli_file_shared_offer(struct pli_file *f, const struct pli_comm *comm,
                                            size_t len)
 {
     struct pli_win_memory m;
-    if (!is_reached(comm) || !pli_win_memory_take(&m, len)) {
+    if (!is_reached(comm) || !(take_kept(&m, &len) || pli_win_memory_take(&m, len))) {
         return (struct pli_file_word){ .where = PLI_MEMORY_NONE };
     }
     struct pli_file_head *head = m.at;
     f->pointer = (struct pli_file_shared){
-        .word = &head->pos, .turn = &head->turn, .memory = m.at, .where = (int)m.where
+        .word = &head->pos, .turn = &head->turn, .memory = m.at, .len = len, .where = (int)m.where
     };
     atomic_store(f->pointer.word, 0);
     atomic_store(f->pointer.turn, 0);
@@ -102,8 +140,12 @@ enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,
 
 static void give_word(struct pli_file *f)
 {
-    if (f->pointer.memory != NULL) {
-        struct pli_win_memory m = { .at = f->pointer.memory };
+    void *at = f->pointer.memory;
+    if (at != NULL && f->pointer.is_clean && f->pointer.where == PLI_MEMORY_SEGMENT) {
+        at = keep(at, f->pointer.len);
+    }
+    if (at != NULL) {
+        struct pli_win_memory m = { .at = at };
         m.where = f->pointer.where;
         pli_win_memory_give(&m);
     }
@@ -176,6 +218,12 @@ MPI_Offset pli_file_shared_leave(struct pli_file *f)
     MPI_Offset pos = f->pointer.word != NULL ? atomic_load(f->pointer.word) : 0;
     f->pointer = (struct pli_file_shared){ .win = f->pointer.win };
     return pos;
+}
+
+void pli_file_shared_forget(void)
+{
+    kept.at = NULL;
+    pthread_mutex_init(&kept.lock, NULL);
 }
 
 enum pli_err pli_file_shared_make(struct pli_file *f, MPI_Offset to)

@@ -32,6 +32,8 @@ void pli_file_shared_destroy(struct pli_file *f);
 // In a process that was just forked: leave that of its parent alone. Returns where it is, which
 // is not known where it is in a window.
 MPI_Offset pli_file_shared_leave(struct pli_file *f);
+// There, too: memory that the parent keeps for its next file.
+void pli_file_shared_forget(void);
 // All clones of members make one of their own. Collective.
 enum pli_err pli_file_shared_make(struct pli_file *f, MPI_Offset to);
 // As pli_file_shared_destroy, without the others, some of which may have none.

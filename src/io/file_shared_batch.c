@@ -11,12 +11,15 @@
 #include "base/cpu.h"
 #include "base/futex.h"
 #include "base/list.h"
+#include "base/lock.h"
 #include "boot/node_lock.h"
 #include "io/file.h"
 #include "io/file_access.h"
 #include "io/file_async.h"
 #include "io/file_sys.h"
+#include "net/shm/shm_sleep.h"
 #include "obj/comm.h"
+#include "obj/datatype.h"
 #include "rma/win.h"
 
 #include <sched.h>
@@ -41,9 +44,8 @@ enum {
 #define LOST (UINT64_MAX - 1) // a member died, or stood still, while it copied
 enum { CLOSED = 1 };
 
-// What a member has in a slot, in one word: bytes of the block, entries, and threads that copy.
-#define ENTRY (UINT64_C(1) << 24)
-#define USER (UINT64_C(1) << 48)
+// What a member has in a slot, in one word: bytes of the block, and entries.
+#define ENTRY (UINT64_C(1) << 32)
 
 static uint64_t bytes_in(uint64_t state)
 {
@@ -52,8 +54,7 @@ static uint64_t bytes_in(uint64_t state)
 
 static uint32_t entries_in(uint64_t state)
 {
-    uint64_t n = state % USER / ENTRY;
-    return n < N_ENTRY ? (uint32_t)n : N_ENTRY;
+    return (uint32_t)(state / ENTRY);
 }
 
 struct slot {
@@ -68,7 +69,13 @@ struct part {
     _Alignas(64) _Atomic uint64_t state;
     _Atomic uint32_t written; // so many entries from the first on; changed under the lock
     uint32_t next;            // under the lock: the entry to look at
-    _Alignas(64) _Atomic uint32_t entries[N_ENTRY]; // length << 16 | begin, and flags; 0: none
+    _Alignas(64) _Atomic uint32_t entries[N_ENTRY]; // length << 16 | begin, and flags
+};
+
+// A member.
+struct place {
+    _Alignas(64) _Atomic uint32_t inside; // it copies to this slot, counted from 1; 0: to none
+    struct part parts[N_SLOT];
 };
 
 // Flags of an entry. One that was only taken, by a process that died, is written again.
@@ -89,10 +96,12 @@ static uint32_t entry_len(uint32_t e)
 struct buffer {
     struct pli_file_head head;
     _Alignas(64) _Atomic uint64_t last;         // when lines were last found to come quickly or not
+    _Atomic bool is_used;                       // a slot was taken
     _Alignas(64) char lock[PLI_NODE_LOCK_SIZE]; // of who writes blocks
     struct slot slots[N_SLOT];
+    _Atomic bool needs_fence; // a member has no membarrier
     _Alignas(4096) char bytes[N_SLOT][BLOCK];
-    struct part parts[][N_SLOT]; // of each member
+    struct place places[]; // of each member
 };
 
 // States of the thread: it sleeps, it will write soon, it is to end.
@@ -105,6 +114,7 @@ struct pli_file_batch {
     pthread_t thread;
     _Atomic bool has_thread; // changed under the lock
     _Atomic int state;
+    struct pli_lock add;       // of what this member has in the slots
     pthread_mutex_t lock;      // of what follows
     struct pli_fail_saved why; // something could not be written
     _Atomic bool has_failed;
@@ -117,7 +127,7 @@ size_t pli_file_shared_batch_len(const struct pli_file *f)
 {
     bool is = (f->amode & MPI_MODE_RDONLY) == 0 && !f->needs_lock &&
               f->hints.shared_batch != PLI_FILE_DISABLE && f->hints.shared_map != PLI_FILE_ENABLE;
-    return is ? sizeof(struct buffer) + (size_t)f->comm->size * sizeof(struct part[N_SLOT]) : 0;
+    return is ? sizeof(struct buffer) + (size_t)f->comm->size * sizeof(struct place) : 0;
 }
 
 // Memory of a segment is zero; other memory may have been used.
@@ -125,21 +135,32 @@ void pli_file_shared_batch_offer(struct pli_file *f)
 {
     struct buffer *b = (struct buffer *)f->pointer.word;
     if (f->pointer.where != PLI_MEMORY_SEGMENT) {
-        memset((void *)b->parts, 0, (size_t)f->comm->size * sizeof b->parts[0]);
+        memset((void *)b->places, 0, (size_t)f->comm->size * sizeof b->places[0]);
     }
     pli_node_lock_init(b->lock);
     atomic_store(&b->last, 0);
+    atomic_store(&b->is_used, false);
+    atomic_store(&b->needs_fence, false);
     for (int i = 0; i < N_SLOT; i++) {
         atomic_store(&b->slots[i].base, FREE);
         atomic_store(&b->slots[i].ended, 0);
     }
 }
 
+static struct part *part_of(struct buffer *b, int member, int i)
+{
+    return &b->places[member].parts[i];
+}
+
+static uint64_t state_of(const struct part *p)
+{
+    return atomic_load_explicit(&p->state, memory_order_acquire);
+}
+
 // Whether a member has lines in a slot that are not written.
 static bool is_waiting(const struct part *p)
 {
-    return entries_in(atomic_load(&p->state)) >
-           atomic_load_explicit(&p->written, memory_order_relaxed);
+    return entries_in(state_of(p)) > atomic_load_explicit(&p->written, memory_order_relaxed);
 }
 
 // Bytes of all members in a slot, and whether one of them has lines that are not written.
@@ -148,8 +169,8 @@ static uint64_t sum_up(const struct pli_file *f, const struct buffer *b, int i, 
     uint64_t sum = 0;
     *has_lines_out = false;
     for (int m = 0; m < f->comm->size; m++) {
-        const struct part *p = &b->parts[m][i];
-        sum += bytes_in(atomic_load(&p->state));
+        const struct part *p = &b->places[m].parts[i];
+        sum += bytes_in(state_of(p));
         *has_lines_out = *has_lines_out || is_waiting(p);
     }
     return sum;
@@ -160,11 +181,11 @@ static uint64_t go_back(const struct pli_file *f, struct buffer *b, int i)
 {
     uint64_t bytes = 0;
     for (int m = 0; m < f->comm->size; m++) {
-        struct part *p = &b->parts[m][i];
-        uint32_t n = entries_in(atomic_load(&p->state));
+        struct part *p = part_of(b, m, i);
+        uint32_t n = entries_in(state_of(p));
         p->next = atomic_load_explicit(&p->written, memory_order_relaxed);
         for (uint32_t k = p->next; k < n; k++) {
-            uint32_t e = atomic_load_explicit(&p->entries[k], memory_order_acquire);
+            uint32_t e = atomic_load_explicit(&p->entries[k], memory_order_relaxed);
             bytes += (e & WRITTEN) == 0 ? entry_len(e) : 0;
         }
     }
@@ -174,10 +195,10 @@ static uint64_t go_back(const struct pli_file *f, struct buffer *b, int i)
 // The next entry of a member that is not written; 0: there is none.
 static uint32_t entry_of(struct part *p)
 {
-    uint32_t n = entries_in(atomic_load(&p->state));
+    uint32_t n = entries_in(state_of(p));
     while (p->next < n) {
-        uint32_t e = atomic_load_explicit(&p->entries[p->next], memory_order_acquire);
-        if (e != 0 && (e & WRITTEN) == 0) {
+        uint32_t e = atomic_load_explicit(&p->entries[p->next], memory_order_relaxed);
+        if ((e & WRITTEN) == 0) {
             return e;
         }
         p->next++;
@@ -192,9 +213,9 @@ static uint32_t take_entry(const struct pli_file *f, struct buffer *b, int i)
     struct part *first = NULL;
     uint32_t least = 0;
     for (int m = 0; m < f->comm->size; m++) {
-        uint32_t e = entry_of(&b->parts[m][i]);
+        uint32_t e = entry_of(part_of(b, m, i));
         if (e != 0 && (first == NULL || entry_begin(e) < entry_begin(least))) {
-            first = &b->parts[m][i];
+            first = part_of(b, m, i);
             least = e;
         }
     }
@@ -207,9 +228,10 @@ static uint32_t take_entry(const struct pli_file *f, struct buffer *b, int i)
 
 // Write what was entered, each run by one call. What cannot be written is lost. No two entries
 // have a byte in common: when the pointer is moved back all that was entered is written first.
-static enum pli_err write_entries(const struct pli_file *f, struct buffer *b, int i, MPI_Offset at,
+static enum pli_err write_entries(const struct pli_file *f, struct buffer *b, int i, uint64_t block,
                                   bool is_closed)
 {
+    MPI_Offset at = (MPI_Offset)block * BLOCK;
     enum pli_err err = PLI_OK;
     size_t done;
     if (go_back(f, b, i) == BLOCK && is_closed) {
@@ -230,7 +252,7 @@ static enum pli_err write_entries(const struct pli_file *f, struct buffer *b, in
 // What was taken is written, or lost.
 static void note_written(struct part *p)
 {
-    uint32_t n = entries_in(atomic_load(&p->state)), k = atomic_load(&p->written);
+    uint32_t n = entries_in(state_of(p)), k = atomic_load(&p->written);
     bool is_first = true;
     for (; k < n; k++) {
         uint32_t e = atomic_load_explicit(&p->entries[k], memory_order_relaxed);
@@ -245,12 +267,24 @@ static void note_written(struct part *p)
     }
 }
 
-// Nobody adds lines to a slot that is closed. False: this member still copies.
-static bool wait_for_user(const struct part *p)
+static bool has_users(const struct pli_file *f, const struct buffer *b, int i)
+{
+    bool has = false;
+    for (int m = 0; m < f->comm->size && !has; m++) {
+        has = atomic_load(&b->places[m].inside) == (uint32_t)i + 1;
+    }
+    return has;
+}
+
+// Nobody adds lines to a slot that is closed. False: a member still copies, or may do so.
+static bool wait_for_users(const struct pli_file *f, const struct buffer *b, int i)
 {
     uint64_t begin = 0;
-    for (int i = 0; atomic_load(&p->state) >= USER; i++) {
-        if (i % 1000 == 999) {
+    if (!pli_shm_order()) {
+        usleep(STALLED_NS / 1000); // the kernel orders nothing any more; time does
+    }
+    for (int k = 0; has_users(f, b, i); k++) {
+        if (k % 1000 == 999) {
             uint64_t now = pli_clock_ns();
             begin = begin == 0 ? now : begin;
             if (now - begin > STALLED_NS) {
@@ -263,64 +297,54 @@ static bool wait_for_user(const struct part *p)
     return true;
 }
 
-static bool wait_for_users(const struct pli_file *f, const struct buffer *b, int i)
+// The same at once.
+static bool is_quiet(const struct pli_file *f, const struct buffer *b, int i)
 {
-    bool is_whole = true;
+    return !has_users(f, b, i) && pli_shm_order() && !has_users(f, b, i);
+}
+
+// Under the lock: a slot to which nobody adds lines. A member that stood still may go on: it looks
+// whether the slot was lost after it has entered its line, which was seen here or not.
+static enum pli_err empty(const struct pli_file *f, struct buffer *b, int i, uint64_t block,
+                          bool is_whole)
+{
+    struct slot *s = &b->slots[i];
+    if (!is_whole) {
+        atomic_store(&s->base, LOST);
+        pli_shm_order();
+    }
+    enum pli_err err = write_entries(f, b, i, block, true);
     for (int m = 0; m < f->comm->size && is_whole; m++) {
-        is_whole = wait_for_user(&b->parts[m][i]);
+        atomic_store_explicit(&part_of(b, m, i)->state, 0, memory_order_relaxed);
+        atomic_store_explicit(&part_of(b, m, i)->written, 0, memory_order_relaxed);
     }
-    return is_whole;
-}
-
-// What a member has in a slot is over. False: it copies, for too long.
-static bool clear(struct part *p)
-{
-    uint64_t state;
-    do { // who finds it closed enters and leaves at once
-        if (!wait_for_user(p)) {
-            return false;
-        }
-        state = atomic_load(&p->state) % USER;
-        for (uint32_t k = 0; k < entries_in(state); k++) {
-            atomic_store_explicit(&p->entries[k], 0, memory_order_relaxed);
-        }
-        atomic_store_explicit(&p->written, 0, memory_order_relaxed);
-    } while (!atomic_compare_exchange_strong(&p->state, &state, 0));
-    return true;
-}
-
-static bool has_users(const struct pli_file *f, const struct buffer *b, int i)
-{
-    bool has = false;
-    for (int m = 0; m < f->comm->size && !has; m++) {
-        has = atomic_load(&b->parts[m][i].state) >= USER;
+    atomic_store(&s->ended, 0);
+    if (is_whole) {
+        atomic_store(&s->base, FREE);
     }
-    return has;
+    return err;
 }
 
 // Under the lock: write what a slot has, which is free for another block then. One that died here
-// has written nothing, or the same. Where a member may copy for long (is_hurried) nothing is done.
+// has written nothing, or the same. Nobody copies to a slot that has all bytes of its block; to
+// another one a member may, for long: with is_hurried nothing is done then.
 static enum pli_err retire(const struct pli_file *f, struct buffer *b, int i, bool is_hurried)
 {
     struct slot *s = &b->slots[i];
-    uint64_t base = atomic_load(&s->base);
+    uint64_t base = atomic_load(&s->base), block = base / 2;
+    bool has;
     if (base == FREE || base == LOST) {
         return PLI_OK;
     }
-    uint64_t block = base / 2;
+    if (sum_up(f, b, i, &has) == BLOCK) {
+        return empty(f, b, i, block, true);
+    }
     atomic_store(&s->base, base | CLOSED);
-    if (is_hurried && has_users(f, b, i)) {
+    if (is_hurried && !is_quiet(f, b, i)) {
         atomic_store(&s->base, block * 2);
         return PLI_OK;
     }
-    bool is_whole = wait_for_users(f, b, i);
-    enum pli_err err = write_entries(f, b, i, (MPI_Offset)block * BLOCK, true);
-    for (int m = 0; m < f->comm->size && is_whole; m++) {
-        is_whole = clear(&b->parts[m][i]);
-    }
-    atomic_store(&s->ended, 0);
-    atomic_store(&s->base, is_whole ? FREE : LOST);
-    return err;
+    return empty(f, b, i, block, is_hurried || wait_for_users(f, b, i));
 }
 
 // Under the lock: write the lines that are complete. Members go on to add others, and nobody waits
@@ -331,9 +355,9 @@ static enum pli_err write_lines(const struct pli_file *f, struct buffer *b, int 
     if (base == FREE || base == LOST) {
         return PLI_OK;
     }
-    enum pli_err err = write_entries(f, b, i, (MPI_Offset)(base / 2) * BLOCK, false);
+    enum pli_err err = write_entries(f, b, i, base / 2, false);
     for (int m = 0; m < f->comm->size; m++) {
-        note_written(&b->parts[m][i]);
+        note_written(part_of(b, m, i));
     }
     atomic_store(&b->slots[i].base, base / 2 * 2); // one that died may have closed it
     return err;
@@ -477,14 +501,25 @@ static bool is_quick(const struct pli_file *f, struct buffer *b)
     return now - atomic_exchange_explicit(&b->last, now, memory_order_relaxed) < QUICK_NS;
 }
 
+// A slot that is free, or that another member has given to the block meanwhile.
+static bool take_slot(struct buffer *b, int i, uint64_t block)
+{
+    uint64_t base = FREE;
+    if (atomic_compare_exchange_strong(&b->slots[i].base, &base, block * 2)) {
+        atomic_store_explicit(&b->is_used, true, memory_order_relaxed);
+        return true;
+    }
+    return base == block * 2;
+}
+
 // Get the slot for a block. False: there is none now. *err_out: an older block, which had it and
 // never became full, could not be written.
 static bool claim(const struct pli_file *f, struct buffer *b, int i, uint64_t block,
                   enum pli_err *err_out)
 {
     struct slot *s = &b->slots[i];
-    uint64_t base = atomic_load(&s->base);
-    bool is_used = is_waiting(&b->parts[f->comm->rank][i]);
+    uint64_t base = atomic_load_explicit(&s->base, memory_order_acquire);
+    bool is_used = is_waiting(part_of(b, f->comm->rank, i));
     if (!is_used && base != FREE) {
         sum_up(f, b, i, &is_used);
     }
@@ -503,9 +538,7 @@ static bool claim(const struct pli_file *f, struct buffer *b, int i, uint64_t bl
         }
         pli_node_lock_drop(b->lock);
     }
-    base = FREE;
-    return *err_out == PLI_OK &&
-           (atomic_compare_exchange_strong(&s->base, &base, block * 2) || base == block * 2);
+    return *err_out == PLI_OK && take_slot(b, i, block);
 }
 
 // Whether all bytes of its block are in a slot.
@@ -542,47 +575,107 @@ static enum pli_err write_full(const struct pli_file *f, struct buffer *b)
 }
 
 // This member has added bytes to a block. Where its last byte is there and no other is missing, one
-// of those who see that writes it.
+// of those who see that writes it. Two may each have missed what the other one did: so who begins
+// with another block looks once more.
 static enum pli_err write_if_full(const struct pli_file *f, struct buffer *b, int i, uint64_t block,
-                                  bool is_last)
+                                  bool is_last, bool is_first)
 {
     struct slot *s = &b->slots[i];
     if (is_last) {
         atomic_store(&s->ended, block * 2 + 1);
     }
-    return atomic_load(&s->ended) == block * 2 + 1 ? write_full(f, b) : PLI_OK;
+    return is_first || atomic_load_explicit(&s->ended, memory_order_acquire) == block * 2 + 1
+               ? write_full(f, b)
+               : PLI_OK;
+}
+
+// This member is about to copy. Who closes a slot makes every member's core pass a barrier, so that
+// a line needs no fence: either it is seen that this one copies, or this one sees the slot closed.
+// False: the slot is not that of the block. Context: add.
+static bool enter(struct buffer *b, struct place *me, int i, uint64_t block)
+{
+    atomic_store_explicit(&me->inside, (uint32_t)i + 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&b->needs_fence, memory_order_relaxed)) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    bool is = atomic_load_explicit(&b->slots[i].base, memory_order_acquire) == block * 2;
+    if (!is) {
+        atomic_store_explicit(&me->inside, 0, memory_order_release);
+    }
+    return is;
+}
+
+// False: this member stood still for long meanwhile, and what it has added may not be written.
+static bool leave(struct buffer *b, struct place *me, int i)
+{
+    atomic_store_explicit(&me->inside, 0, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&b->needs_fence, memory_order_relaxed)) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    return atomic_load_explicit(&b->slots[i].base, memory_order_relaxed) != LOST;
+}
+
+// What is added to a block: bytes that are one run of memory, or a part of an access; with neither
+// they were written by themselves, and are counted only.
+struct piece {
+    const void *run;
+    const struct pli_file_access *access;
+    size_t from, n;
+    MPI_Offset at;
+};
+
+// Context: add.
+static bool add(struct buffer *b, struct place *me, const struct piece *l, bool *is_first_out)
+{
+    uint64_t block = (uint64_t)l->at / BLOCK;
+    uint32_t begin = (uint32_t)(l->at % BLOCK);
+    int i = (int)(block % N_SLOT);
+    struct part *p = &me->parts[i];
+    if (!enter(b, me, i, block)) {
+        return false;
+    }
+    uint64_t state = atomic_load_explicit(&p->state, memory_order_relaxed);
+    *is_first_out = state == 0;
+    uint32_t k = entries_in(state);
+    bool is_line = l->run != NULL || l->access != NULL, is_added = !is_line || k < N_ENTRY;
+    if (is_added && is_line) {
+        if (l->run != NULL) {
+            memcpy(b->bytes[i] + begin, l->run, l->n);
+        } else {
+            pli_file_access_pack(l->access, l->from, b->bytes[i] + begin, l->n);
+        }
+        atomic_store_explicit(&p->entries[k], (uint32_t)l->n << 16 | begin, memory_order_relaxed);
+        state += ENTRY;
+    }
+    if (is_added) {
+        atomic_store_explicit(&p->state, state + l->n, memory_order_release);
+    }
+    return leave(b, me, i) && is_added;
 }
 
 // Copy n bytes of the access, which are in one block. False: they are to be written.
 static bool store(const struct pli_file_access *a, size_t from, size_t n, MPI_Offset at,
                   enum pli_err *err_out)
 {
-    struct pli_file_batch *batch = a->file->batch;
+    const struct pli_file *f = a->file;
+    struct pli_file_batch *batch = f->batch;
     struct buffer *b = batch->buf;
     uint64_t block = (uint64_t)at / BLOCK;
-    uint32_t begin = (uint32_t)(at % BLOCK);
     int i = (int)(block % N_SLOT);
-    struct slot *s = &b->slots[i];
-    struct part *p = &b->parts[a->file->comm->rank][i];
-    if (!claim(a->file, b, i, block, err_out) || !(batch->has_thread || has_thread(batch))) {
+    bool is_first = false;
+    if (!claim(f, b, i, block, err_out) || !(batch->has_thread || has_thread(batch))) {
         return false;
     }
-    uint32_t k = entries_in(atomic_fetch_add(&p->state, USER + ENTRY));
-    if (k == N_ENTRY || atomic_load(&s->base) != block * 2) {
-        if (k < N_ENTRY) {
-            atomic_store_explicit(&p->entries[k], WRITTEN, memory_order_relaxed);
-        }
-        atomic_fetch_sub(&p->state, USER);
-        return false;
+    pli_lock_take(&batch->add);
+    bool is_stored = add(b, &b->places[f->comm->rank],
+                         &(struct piece){ .access = a, .from = from, .n = n, .at = at }, &is_first);
+    pli_lock_drop(&batch->add);
+    if (is_stored) {
+        *err_out = write_if_full(f, b, i, block, (uint64_t)at % BLOCK + n == BLOCK, is_first);
     }
-    pli_file_access_pack(a, from, b->bytes[i] + begin, n);
-    atomic_store_explicit(&p->entries[k], (uint32_t)n << 16 | begin, memory_order_release);
-    atomic_fetch_sub(&p->state, USER - n);
-    if (atomic_load(&s->base) == LOST) { // this member stood still for long
-        return false;
-    }
-    *err_out = write_if_full(a->file, b, i, block, begin + n == BLOCK);
-    return true;
+    return is_stored;
 }
 
 static void wake_thread(struct pli_file_batch *batch)
@@ -594,12 +687,58 @@ static void wake_thread(struct pli_file_batch *batch)
     }
 }
 
+static bool is_allowed(const struct pli_file *f)
+{
+    return f->batch != NULL && f->view.is_dense && !f->is_atomic &&
+           f->hints.ds_write != PLI_FILE_ENABLE && f->hints.shared_batch != PLI_FILE_DISABLE;
+}
+
 static bool is_wanted(const struct pli_file_access *a)
 {
-    const struct pli_file *f = a->file;
-    return f->batch != NULL && a->is_shared && a->is_write && a->len > 0 && a->len <= LONGEST &&
-           f->view.is_dense && !f->is_atomic && f->hints.ds_write != PLI_FILE_ENABLE &&
-           f->hints.shared_batch != PLI_FILE_DISABLE;
+    return a->is_shared && a->is_write && a->len > 0 && a->len <= LONGEST && is_allowed(a->file);
+}
+
+// A line for a block that has lines of this member: most of them, so nothing else is asked here.
+static bool add_line(struct pli_file *f, const char *run, size_t len, MPI_Offset at,
+                     enum pli_err *err_out)
+{
+    struct pli_file_batch *batch = f->batch;
+    struct buffer *b = batch->buf;
+    struct place *me = &b->places[f->comm->rank];
+    uint64_t block = (uint64_t)at / BLOCK, end = (uint64_t)at % BLOCK + len;
+    int i = (int)(block % N_SLOT);
+    bool is_first;
+    if (end > BLOCK || !is_waiting(&me->parts[i])) {
+        return false;
+    }
+    pli_lock_take(&batch->add);
+    bool is_added = add(b, me, &(struct piece){ .run = run, .n = len, .at = at }, &is_first);
+    pli_lock_drop(&batch->add);
+    if (is_added) {
+        enum pli_err err = write_if_full(f, b, i, block, end == BLOCK, false);
+        *err_out = err == PLI_OK ? err : keep(batch, err);
+        wake_thread(batch);
+    }
+    return is_added;
+}
+
+bool pli_file_shared_batch_line(struct pli_file *f, const void *buf, MPI_Count count,
+                                const struct pli_datatype *type, MPI_Offset *at_out,
+                                size_t *len_out, enum pli_err *err_out)
+{
+    const struct pli_file_view *v = &f->view;
+    bool is_plain = is_allowed(f) && v->is_bytes && v->rep == NULL && v->layout->size > 0;
+    bool is_short = count > 0 && count <= LONGEST && type->size > 0 && type->size <= LONGEST &&
+                    count * type->size <= LONGEST;
+    if (!is_plain || !is_short || !pli_datatype_is_run(type, count)) {
+        return false;
+    }
+    size_t len = (size_t)(count * type->size);
+    *at_out = atomic_fetch_add_explicit(f->pointer.word, (MPI_Offset)len, memory_order_relaxed);
+    bool is = add_line(f, (const char *)buf + type->true_lb, len, pli_file_view_offset(v, *at_out),
+                       err_out);
+    *len_out = is && *err_out == PLI_OK ? len : 0;
+    return is;
 }
 
 bool pli_file_shared_batch_write(struct pli_file_access *a, enum pli_err *err_out)
@@ -627,18 +766,18 @@ bool pli_file_shared_batch_write(struct pli_file_access *a, enum pli_err *err_ou
 // will be that of a later block, which costs others time.
 static enum pli_err add_written(struct pli_file *f, size_t n, MPI_Offset at)
 {
-    struct buffer *b = f->batch->buf;
-    uint64_t block = (uint64_t)at / BLOCK, base = FREE;
+    struct pli_file_batch *batch = f->batch;
+    struct buffer *b = batch->buf;
+    uint64_t block = (uint64_t)at / BLOCK;
     int i = (int)(block % N_SLOT);
-    struct part *p = &b->parts[f->comm->rank][i];
-    atomic_compare_exchange_strong(&b->slots[i].base, &base, block * 2);
-    atomic_fetch_add(&p->state, USER);
-    if (atomic_load(&b->slots[i].base) != block * 2) {
-        atomic_fetch_sub(&p->state, USER);
-        return PLI_OK;
-    }
-    atomic_fetch_sub(&p->state, USER - n);
-    return write_if_full(f, b, i, block, (uint64_t)at % BLOCK + n == BLOCK);
+    bool is_first = false;
+    take_slot(b, i, block);
+    pli_lock_take(&batch->add);
+    bool is_added =
+        add(b, &b->places[f->comm->rank], &(struct piece){ .n = n, .at = at }, &is_first);
+    pli_lock_drop(&batch->add);
+    bool is_last = (uint64_t)at % BLOCK + n == BLOCK;
+    return is_added ? write_if_full(f, b, i, block, is_last, is_first) : PLI_OK;
 }
 
 enum pli_err pli_file_shared_batch_note(const struct pli_file_access *a)
@@ -672,6 +811,11 @@ enum pli_err pli_file_shared_batch_settle(struct pli_file *f)
         pli_fail_take(NULL); // it is kept
     }
     return take_failure(f->batch);
+}
+
+bool pli_file_shared_batch_is_used(const struct pli_file *f)
+{
+    return f->batch != NULL && atomic_load(&f->batch->buf->is_used);
 }
 
 void pli_file_shared_batch_flush_all(void)
@@ -709,6 +853,9 @@ enum pli_err pli_file_shared_batch_open(struct pli_file *f)
     pthread_mutex_init(&batch->lock, NULL);
     batch->f = f;
     batch->buf = (struct buffer *)f->pointer.word;
+    if (atomic_load(&pli_shm_must_fence)) {
+        atomic_store(&batch->buf->needs_fence, true);
+    }
     f->batch = batch;
     pthread_mutex_lock(&all_lock);
     pli_list_push(&all, &batch->link);

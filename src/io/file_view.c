@@ -26,6 +26,7 @@ void pli_file_view_init(struct pli_file_view *v)
                                  .filetype = pli_datatype_retain(t),
                                  .layout = pli_datatype_retain(t),
                                  .unit = 1,
+                                 .is_bytes = true,
                                  .is_dense = true };
 }
 

@@ -24,6 +24,7 @@ struct pli_file_view {
     const struct pli_file_datarep *rep; // NULL: native
     struct pli_datatype *layout;        // the filetype with the sizes that its data has in the file
     MPI_Count unit;                     // bytes of an etype in the file
+    bool is_bytes;                      // that is one
     bool is_dense;                      // the stream is one run of the file
     bool has_overlap;                   // bytes of the file are in it twice: it is only read
     bool is_once; // the filetype is longer than its extent: offsets rise in its first repetition
@@ -39,7 +40,7 @@ MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos);
 // How many etypes so many bytes have: mostly one each, and dividing takes as long as a small copy.
 static inline MPI_Offset pli_file_view_etypes(const struct pli_file_view *v, MPI_Offset bytes)
 {
-    return v->unit == 1 ? bytes : bytes / v->unit;
+    return v->is_bytes ? bytes : bytes / v->unit;
 }
 // How many bytes of the stream are before an offset of the file.
 MPI_Offset pli_file_view_before(const struct pli_file_view *v, MPI_Offset offset);

@@ -109,6 +109,7 @@ static enum pli_err build(MPI_Offset disp, struct pli_datatype *etype,
     if (err == PLI_OK) {
         err = pli_file_datarep_layout(out->rep, etype, &unit);
         out->unit = err == PLI_OK ? unit->size : 0;
+        out->is_bytes = out->unit == 1;
     }
     err = err == PLI_OK ? check_order(out->layout, is_written, out) : err;
     if (unit != NULL) {

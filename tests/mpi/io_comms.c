@@ -230,6 +230,30 @@ static void fork_one(void)
     T_OK(f == MPI_FILE_NULL);
 }
 
+// What a file that was closed before the fork has left in memory is not used by parents and clones.
+static void use_new(MPI_Comm c, const char *whose)
+{
+    enum { LINE = 10, N_LINE = 20 };
+    char own[sizeof path + 10], line[LINE + 1];
+    MPI_File f;
+    MPI_Offset at, size;
+    snprintf(own, sizeof own, "%s.%s", path, whose);
+    T_EQ(MPI_File_open(c, own, MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE,
+                       MPI_INFO_NULL, &f),
+         0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < N_LINE; i++) {
+        snprintf(line, sizeof line, "%*d\n", LINE - 1, i);
+        T_EQ(MPI_File_write_shared(f, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    T_EQ(MPI_File_get_position_shared(f, &at), 0);
+    T_EQ(at, N_LINE * LINE * size_of(c));
+    T_EQ(MPI_File_get_size(f, &size), 0);
+    T_EQ(size, N_LINE * LINE * size_of(c));
+    T_EQ(MPI_File_close(&f), 0);
+}
+
 // Clones of all ranks have a file of their own: the same bytes, and pointers where they were.
 static void fork_all(void)
 {
@@ -249,9 +273,12 @@ static void fork_all(void)
     snprintf(line, sizeof line, "%*d\n", LINE - 1, me);
     T_EQ(MPI_File_write_shared(log, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE), 0);
     T_EQ(MPI_File_write_shared(log, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    MPI_File closed = open_file(MPI_COMM_WORLD);
+    T_EQ(MPI_File_close(&closed), 0);
     int got = MPI_Fork(n);
     T_OK(got >= 0);
     MPI_Comm mine = got > 0 ? MPI_COMM_PARENTS : MPI_COMM_CHILDREN;
+    use_new(mine, got > 0 ? "parents" : "clones");
     T_EQ(MPI_File_get_position(f, &at), 0);
     T_EQ(at, 7 + me);
     T_EQ(MPI_File_get_position_shared(f, &shared), 0);

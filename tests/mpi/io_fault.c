@@ -28,6 +28,7 @@ static struct {
     int after;     // after so many that do not
     size_t most;   // bytes that a call moves; 0: all
     int interrupt; // every second call is interrupted
+    int slow;      // ms that a call of another thread takes
     int sync_error, open_error, lock_error;
     int is_far;     // files are on a file system of the network
     int peer_error; // every third time that memory of another process is read
@@ -38,7 +39,10 @@ static pthread_t main_thread;
 static ssize_t move_data(long number, int fd, const struct iovec *iov, int n, off_t at)
 {
     n_call++;
-    n_behind += !pthread_equal(pthread_self(), main_thread);
+    if (!pthread_equal(pthread_self(), main_thread)) {
+        n_behind++;
+        usleep((useconds_t)fault.slow * 1000);
+    }
     if (fault.interrupt && n_call % 2 == 0) {
         errno = EINTR;
         return -1;
@@ -480,6 +484,52 @@ static void check_windows(void)
     fault.is_far = 0;
 }
 
+// A window that is still being written when the next one but one comes, as the one in between has a
+// gap, or nothing: that must not be received into its half of the buffer.
+static void check_halves(void)
+{
+    enum { IN_WINDOW = WINDOW / RECORD, ALL = 8 * IN_WINDOW };
+    static char mine[ALL * RECORD], all[ALL * RECORD], want[ALL * RECORD];
+    fault.is_far = 1;
+    for (int is_empty = 0; is_empty < 2; is_empty++) {
+        int at[ALL], n_mine = 0;
+        MPI_Datatype view;
+        memset(want, 0, sizeof want);
+        for (int i = 0; i < ALL; i++) {
+            bool is_left_out = i / IN_WINDOW % 2 == 1 && (is_empty || i % IN_WINDOW == 5);
+            if (!is_left_out && i < ALL - IN_WINDOW) {
+                memset(want + (size_t)i * RECORD, 1 + i % 100, RECORD);
+            }
+            if (!is_left_out && i < ALL - IN_WINDOW && i % n == me) {
+                memset(mine + (size_t)n_mine * RECORD, 1 + i % 100, RECORD);
+                at[n_mine++] = i * RECORD;
+            }
+        }
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "cb_nodes", "1");
+        MPI_Info_set(info, "cb_buffer_size", "4096");
+        MPI_Info_set(info, "romio_cb_write", "enable");
+        MPI_File f;
+        T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f), 0);
+        MPI_Info_free(&info);
+        T_EQ(MPI_File_set_size(f, 0), 0);
+        MPI_Type_create_indexed_block(n_mine, RECORD, at, MPI_BYTE, &view);
+        MPI_Type_commit(&view);
+        T_EQ(MPI_File_set_view(f, 0, MPI_BYTE, view, "native", MPI_INFO_NULL), 0);
+        MPI_Type_free(&view);
+        fault.slow = 20;
+        T_EQ(MPI_File_write_at_all(f, 0, mine, n_mine * RECORD, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        fault.slow = 0;
+        T_EQ(MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL), 0);
+        memset(all, 0, sizeof all);
+        T_EQ(MPI_File_read_at_all(f, 0, all, sizeof all, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        T_EQ(memcmp(all, want, sizeof all), 0);
+        T_EQ(MPI_File_close(&f), 0);
+    }
+    fault.is_far = 0;
+}
+
 // Data that ranks of one host collect in windows of shared memory, or in rounds: whichever window
 // fails, all ranks are told, and calls that are interrupted or move little are not seen.
 static void check_whole(void)
@@ -831,6 +881,7 @@ int main(int argc, char **argv)
     check_locks();
     if (n > 1) { // one rank alone does not exchange anything
         check_windows();
+        check_halves();
     }
     if (n > 1 && is_one_host()) {
         check_whole();
