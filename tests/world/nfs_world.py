@@ -67,7 +67,7 @@ def main():
     p.add_argument("--work", type=pathlib.Path, help="folder for the kernel and the log; it is kept. Without it one is made and removed")
     p.add_argument("--version", choices=SERVERS, default="4.2", help="of NFS")
     p.add_argument("--only", help="tests that match")
-    p.add_argument("--limit", type=int, default=300, help="seconds that one test may take")
+    p.add_argument("--limit", type=int, default=1200, help="seconds that one test may take")
     args = p.parse_args()
     build = args.build.resolve()
     if pathlib.Path("/tmp") in build.parents:
