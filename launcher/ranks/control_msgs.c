@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -54,16 +55,41 @@ static enum knowledge exit_of(int pidfd, int *status_out)
     return KNOWN;
 }
 
-// An indirect rank is gone; pidfd may be -1.
-static void judge(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd)
+// The name of the process that traces another, a debugger; "": none does.
+static void find_tracer(pid_t pid, char *to, size_t cap)
+{
+    char path[64], line[128];
+    int tracer = 0;
+    to[0] = '\0';
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *f = fopen(path, "re");
+    while (f != NULL && tracer == 0 && fgets(line, sizeof line, f) != NULL) {
+        (void)sscanf(line, "TracerPid: %d", &tracer);
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    snprintf(path, sizeof path, "/proc/%d/comm", tracer);
+    f = tracer > 0 ? fopen(path, "re") : NULL;
+    if (f != NULL) {
+        if (fgets(line, sizeof line, f) != NULL) {
+            snprintf(to, cap, "%.*s", (int)strcspn(line, "\n"), line);
+        }
+        fclose(f);
+    }
+}
+
+// An indirect rank is gone; pidfd may be -1. tracer: the debugger in which it ran, "": none.
+static void judge(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd, const char *tracer)
 {
     const struct pli_node_row *r = &t->job->node.rows[row];
-    struct pli_rank_failure c = { .task = t, .row = row, .pid = pid, .why = "" };
+    struct pli_rank_failure c = { .task = t, .row = row, .pid = pid, .why = tracer };
     c.state = atomic_load_explicit(&r->state, memory_order_acquire);
     int status;
     if (c.state == PLI_NODE_ABORTED) {
         c.fault = PLI_FAULT_ABORT;
         c.number = r->abort_code;
+        c.why = "";
     } else if (c.state != PLI_NODE_RUNNING) {
         c.fault = PLI_FAULT_NONE; // the process that started it knows, and exits with it
     } else if (pidfd >= 0 && exit_of(pidfd, &status) == KNOWN) {
@@ -88,7 +114,7 @@ static void indirect_over(struct pli_timer *timer)
     g->is_over = true;
     pli_node_set_ended(node, node->rows[g->row].index);
     pli_listener_shut(g->row);
-    judge(g->task, g->row, g->pid, g->watch.fd);
+    judge(g->task, g->row, g->pid, g->watch.fd, g->tracer);
     pli_loop_close(&g->watch);
     pli_loop_close(&g->control);
     pli_supervisor_check(g->task);
@@ -130,7 +156,7 @@ static void add_indirect(struct pli_proc_task *t, uint32_t row, pid_t pid, int p
     int fd = g == NULL || pid <= 0 ? -1 : pidfd >= 0 ? pidfd : (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) {
         if (errno == ESRCH) {
-            judge(t, row, pid, -1);
+            judge(t, row, pid, -1, "");
         } else {
             pli_say("rank %u (process %d) cannot be watched: %s", row, (int)pid, strerror(errno));
         }
@@ -144,6 +170,7 @@ static void add_indirect(struct pli_proc_task *t, uint32_t row, pid_t pid, int p
                                      .row = row,
                                      .control = { .fd = control, .fire = own_fire },
                                      .next = t->indirect };
+    find_tracer(pid, g->tracer, sizeof g->tracer);
     t->indirect = g;
     pli_loop_watch(&g->watch, EPOLLIN);
     if (control >= 0) {

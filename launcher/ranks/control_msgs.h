@@ -21,6 +21,7 @@ struct pli_indirect_rank {
     uint32_t row;
     uint32_t n_look;          // for how it ended
     struct pli_watch control; // its own socket; none when it uses the task's
+    char tracer[16];          // name of the debugger in which it began, "": none
     bool is_over;
 };
 

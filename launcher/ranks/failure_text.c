@@ -193,6 +193,13 @@ static void hint(const struct pli_job *job, const struct pli_rank_failure *c, ch
     } else if (c->fault == PLI_FAULT_SIGNAL) {
         int i = find_signal(c->number);
         const char *special = i < N_SIGNAL && signals[i].hint != NULL ? signals[i].hint : "";
+        if (c->number == SIGKILL && c->why[0] != '\0') {
+            snprintf(to, cap,
+                     " It ran in %s, which kills what it debugs when it ends itself: what %s said "
+                     "before, of a crash perhaps, is above.",
+                     c->why, c->why);
+            return;
+        }
         if (c->number == SIGKILL || c->number == SIGTERM) {
             snprintf(to, cap, " %s", special);
             return;

@@ -27,7 +27,7 @@ struct pli_rank_failure {
     enum pli_failure_kind fault;
     int number;
     uint32_t state;  // enum pli_node_state of the row
-    const char *why; // PLI_FAULT_ABORT: what the rank said
+    const char *why; // PLI_FAULT_ABORT: what the rank said; else its debugger, or ""
 };
 
 // What a process did wrong that ended with this wait status while its row was in this state.

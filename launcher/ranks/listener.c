@@ -331,6 +331,7 @@ void pli_listener_pretend(struct pli_node *node, uint32_t n)
     struct pli_listener_state *self = pli_launcher.listener;
     struct pli_node_header *h = node->header;
     self->n_pretend = n;
+    h->net |= PLI_NODE_PRETENDS;
     for (uint32_t i = 0; i < n; i++) {
         snprintf(node->hosts[i].name, sizeof node->hosts[i].name, "%.48s-%u", h->host, i);
     }

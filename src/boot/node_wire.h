@@ -30,10 +30,11 @@ enum {
 
 // How the processes of the job may talk. Bits of the header's `net`.
 enum {
-    PLI_NODE_HAS_NET = 1, // there is a network: the launcher listens and passes connections on
-    PLI_NODE_NO_SHM = 2,  // not even the processes of a host use shared memory for messages
-    PLI_NODE_PART = 4,    // this is a daemon's: one host of several
-    PLI_NODE_HEAD = 8     // and this its mpiexec's: rows of all hosts, as those tell them
+    PLI_NODE_HAS_NET = 1,  // there is a network: the launcher listens and passes connections on
+    PLI_NODE_NO_SHM = 2,   // not even the processes of a host use shared memory for messages
+    PLI_NODE_PART = 4,     // this is a daemon's: one host of several
+    PLI_NODE_HEAD = 8,     // and this its mpiexec's: rows of all hosts, as those tell them
+    PLI_NODE_PRETENDS = 16 // its hosts are pretended: all of them have this one memory
 };
 
 // What the job does about bad news. Bits of the header's `mode`.

@@ -56,11 +56,23 @@ static enum pli_err write_request(const struct pli_spawner_request *request,
     return err;
 }
 
-// Whether one of the new processes has ended before it called MPI_Init.
+// The new processes, and the communicator whose members wait for them.
+struct newcomers {
+    struct pli_answer *started;
+    const struct pli_comm *comm;
+};
+
+// Whether a member can take part no more, or one of the new processes has ended before it called
+// MPI_Init.
 static enum pli_err check_started(void *arg)
 {
-    const struct pli_answer *a = arg;
+    const struct newcomers *w = arg;
+    const struct pli_answer *a = w->started;
     const struct pli_node *node = &pli_proc.boot->node;
+    enum pli_err err = pli_bcast_error_await(w->comm);
+    if (err != PLI_OK) {
+        return err; // whatever became of the new ones: those who wait hear of this
+    }
     for (uint32_t i = 0; i < a->n; i++) {
         uint32_t row = pli_node_row_of(node, a->first + i);
         if (row != UINT32_MAX && node->rows[row].has_ended != 0) {
@@ -114,10 +126,11 @@ static enum pli_err wait_for_first(const struct pli_spawner_request *request,
                                    struct pli_comm **pair_out)
 {
     struct pli_id first = { pli_proc.boot->job | started->first, 0 };
+    struct newcomers who = { started, comm };
     uint64_t hello = 0;
     enum pli_err err = pli_first_contact_make(comm, first, true, context, pair_out);
     if (err == PLI_OK) {
-        err = pli_first_contact_recv(*pair_out, &hello, sizeof hello, check_started, started);
+        err = pli_first_contact_recv(*pair_out, &hello, sizeof hello, check_started, &who);
         err = err == PLI_ERR_SPAWN ? undo_spawn(request, counts, comm, started) : err;
     }
     if (err == PLI_OK && hello != context) {

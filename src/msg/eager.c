@@ -170,23 +170,76 @@ static bool issue_offer(struct pli_request *r)
 }
 
 // Small data goes out unasked, as soon as there is room; programs rely on that. Only where the
-// receiver holds too much already, or where others have kept our blocks for so long that they
-// cannot be expected back soon, is small data offered. A receiver that has not emptied its own
-// mailbox holds blocks itself: it is only slow, and will give them back when it looks.
-static bool issue(struct pli_request *r, bool is_late)
+// receiver holds too much already is small data offered and waits for its receive.
+static bool is_unasked(const struct pli_request *r)
 {
     uint64_t most = pli_eager_max((enum pli_chan)(r->item.context & 3));
-    bool is_small = r->size <= most && r->size <= PLI_SHM_BLOCK_MAX;
-    bool is_asked = atomic_load_explicit(&r->conn->shm.box->is_full, memory_order_relaxed) != 0;
-    if (is_small && !is_asked) {
-        if (issue_eager(r)) {
-            return true;
-        }
-        if (!is_late) {
-            return false;
-        }
+    return r->size <= most && r->size <= PLI_SHM_BLOCK_MAX &&
+           atomic_load_explicit(&r->conn->shm.box->is_full, memory_order_relaxed) == 0;
+}
+
+static const struct pli_request_ops copy_ops = {
+    .name = "send",
+    .has_peer = true,
+    .start = pli_request_no_start,
+    .cancel = pli_request_no_cancel,
+    .finish = pli_request_plain_finish,
+    .clean = pli_request_plain_clean,
+};
+
+// A send of a copy of the data, as if the program had freed it; NULL: no memory.
+__attribute__((cold)) static struct pli_request *copy_of(const struct pli_request *r)
+{
+    void *data = malloc(r->size);
+    struct pli_request *c = data != NULL ? pli_request_create(r->lane) : NULL;
+    if (c == NULL) {
+        free(data);
+        return NULL;
     }
-    return issue_offer(r);
+    pack_all(r, data);
+    c->ops = &copy_ops;
+    c->flags = PLI_REQ_SEND | PLI_REQ_OWNS_BUFFER | PLI_REQ_LATE;
+    c->state = PLI_REQ_FREED;
+    pli_request_hold(r->comm);
+    c->comm = r->comm;
+    atomic_fetch_add_explicit(&c->comm->n_left, 1, memory_order_relaxed);
+    c->buf = data;
+    c->count = (MPI_Count)r->size;
+    c->type = pli_packed_copy_type(r->type, r->comm, false, &c->count);
+    c->size = r->size;
+    c->item = r->item;
+    c->conn = r->conn;
+    c->remote = r->remote;
+    c->moved = 0;
+    c->source = r->source;
+    c->tag = r->tag;
+    return c;
+}
+
+// Others have kept our blocks for so long that they cannot be expected back soon: offer a copy of
+// small data, with which the send is done, for it must not wait for its receive. Where it is
+// acknowledged, or there is no memory, the data itself is offered. A receiver that has not emptied
+// its own mailbox is not sent one: it holds blocks itself, is only slow, and will give them back
+// when it looks.
+__attribute__((cold)) static bool issue_late(struct pli_request *r)
+{
+    bool may_end = is_unasked(r) && (r->flags & PLI_REQ_SYNC) == 0 && r->comm != NULL &&
+                   r->size > 0 && !pli_packed_is_external(r->type, r->comm, r->item.context);
+    struct pli_request *c = may_end ? copy_of(r) : NULL;
+    if (c == NULL) {
+        return issue_offer(r);
+    }
+    bool is_sent = issue_offer(c);
+    if (is_sent && (c->state & PLI_REQ_OPEN) == 0) {
+        pli_request_list(c); // for pli_lane_has_copy
+    }
+    pli_request_complete(is_sent ? r : c, PLI_OK);
+    return is_sent;
+}
+
+static bool issue(struct pli_request *r)
+{
+    return is_unasked(r) ? issue_eager(r) : issue_offer(r);
 }
 
 static void queue(struct pli_request *r)
@@ -208,7 +261,7 @@ void pli_eager_start(struct pli_request *r)
     struct pli_conn *c = r->conn;
     if (!pli_list_is_empty(&c->pending)) {
         c->ops->start(r); // others wait, or the transport has its own way
-    } else if (!issue(r, false)) {
+    } else if (!issue(r)) {
         c->stalled_ns = pli_clock_ns();
         queue(r);
     }
@@ -282,7 +335,9 @@ void pli_eager_retry(struct pli_conn *c)
         struct pli_request *r = PLI_CONTAINER(c->pending.next, struct pli_request, link);
         struct pli_list *next = c->pending.next;
         pli_list_remove(next); // issue may complete and destroy the request
-        if (!issue(r, is_late)) {
+        bool is_issued = issue(r);
+        is_late = is_late && !is_issued; // there is room again
+        if (!is_issued && !(is_late && issue_late(r))) {
             next->next = c->pending.next; // back to the front
             next->prev = &c->pending;
             c->pending.next->prev = next;

@@ -59,6 +59,31 @@ static void drop_conn(struct pli_lane *lane, struct pli_conn **at)
     free(c);
 }
 
+static bool offers_copy(const struct pli_conn *c)
+{
+    const struct pli_list *at = c->open.next;
+    while (at != &c->open &&
+           (PLI_CONTAINER(at, struct pli_request, link)->flags & PLI_REQ_LATE) == 0) {
+        at = at->next;
+    }
+    return at != &c->open;
+}
+
+bool pli_lane_has_copy(const struct pli_lane *lane)
+{
+    for (uint32_t b = 0; b < lane->n_bucket; b++) {
+        for (const struct pli_conn *c = lane->conns[b]; c != NULL; c = c->next) {
+            uint64_t proc = c->key >> 3;
+            uint32_t row;
+            if (offers_copy(c) && (!pli_boot_is_here(pli_proc.boot, proc, &row) ||
+                                   pli_boot_is_live(pli_proc.boot, proc))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 // End the connections of a lane to the processes of another job. Context: lane locked.
 static bool forget_job_at(struct pli_lane *lane, uint64_t job)
 {

@@ -161,7 +161,7 @@ static bool has_unsent(struct pli_lane *lane)
 {
     pli_lock_take(&lane->lock);
     bool has = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
-               lane->net->ops->has_unsent(lane->net);
+               lane->net->ops->has_unsent(lane->net) || pli_lane_has_copy(lane);
     pli_lock_drop(&lane->lock);
     return has;
 }

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Endpoints driven by threads: a process dies with all of its endpoints while the others' threads
 // wait in different calls. The argument is how many endpoints a process has; with `windows` they
-// also have windows. Needs mpiexec --on-failure=shrink; rank 1 of the processes dies.
+// also have windows; with `spawn`, the process of the root and milliseconds, all are in
+// MPI_Comm_spawn, and the new processes take so long until they call MPI_Init. Needs mpiexec
+// --on-failure=shrink; rank 1 of the processes dies.
 #include "ep_t.h"
 
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LARGE = 1 << 17 };
 
-static int n_ep, process;
+static int n_ep, process, spawner = -1;
+static char *program, *child_ms;
 static bool has_windows;
 static atomic_int n_ready;
 
@@ -64,6 +69,47 @@ static MPI_Win open_and_write(MPI_Comm c)
     return w;
 }
 
+// A signal that comes to this process in the middle of MPI_Comm_spawn.
+static void die_later(void)
+{
+    timer_t t;
+    struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+    struct itimerspec when = { .it_value = { .tv_nsec = 100000000 } };
+    T_EQ(timer_create(CLOCK_MONOTONIC, &how, &t), 0);
+    T_EQ(timer_settime(t, 0, &when, NULL), 0);
+}
+
+static int child(int ms)
+{
+    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+    MPI_Init(NULL, NULL); // does not return
+    fprintf(stderr, "a child of the failed call is connected\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    return 1;
+}
+
+static void spawn_and_lose(MPI_Comm c)
+{
+    char *args[] = { "child", child_ms, NULL };
+    int flag = 3, size;
+    MPI_Comm both, next;
+    MPI_Comm_size(c, &size);
+    MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    T_EQ(MPIX_Comm_agree(c, &flag), MPI_SUCCESS);
+    if (process == 1 && atomic_fetch_add(&n_ready, 1) == 0) {
+        die_later();
+    }
+    expect(MPI_Comm_spawn(program, args, 2, MPI_INFO_NULL, spawner * n_ep + n_ep - 1, c, &both,
+                          MPI_ERRCODES_IGNORE),
+           MPIX_ERR_PROC_FAILED);
+    if (process == 1) {
+        pause();
+    }
+    T_EQ(MPIX_Comm_shrink(c, &next), MPI_SUCCESS);
+    use(next, size - n_ep);
+    MPI_Comm_free(&next);
+}
+
 static void lose(MPI_Comm c)
 {
     int rank, size, x = 0, flag = 3;
@@ -112,12 +158,20 @@ static void lose(MPI_Comm c)
 int main(int argc, char **argv)
 {
     int level;
+    if (argc > 2 && strcmp(argv[1], "child") == 0) {
+        return child(atoi(argv[2]));
+    }
+    program = argv[0];
     n_ep = argc > 1 ? atoi(argv[1]) : 2;
     has_windows = argc > 2 && strcmp(argv[2], "windows") == 0;
+    if (argc > 4 && strcmp(argv[2], "spawn") == 0) {
+        spawner = atoi(argv[3]);
+        child_ms = argv[4];
+    }
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     T_MUST(level == MPI_THREAD_MULTIPLE);
     MPI_Comm_rank(MPI_COMM_WORLD, &process);
-    ep_run(MPI_COMM_WORLD, n_ep, lose);
+    ep_run(MPI_COMM_WORLD, n_ep, spawner >= 0 ? spawn_and_lose : lose);
     MPI_Finalize();
     return t_status();
 }

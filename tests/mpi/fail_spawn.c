@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank dies while processes are spawned that have not called MPI_Init yet: the root of the call
 // (argument 0), which they are to be connected to, or another one. The survivors go on for longer
-// than the new processes need, which are gone at the end. Needs mpiexec --on-failure=shrink.
+// than the new processes need, which are gone at the end. A second argument is how many
+// milliseconds the new processes take: nobody waits for them once the rank is dead. Needs mpiexec
+// --on-failure=shrink.
 #include <mpi.h>
 
 #include "t.h"
@@ -10,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILD_MS = 300, DEATH_MS = 100, LIFE_MS = 1000 };
+enum { DEATH_MS = 100, LIFE_MS = 1000 };
 
 static void nap(int ms)
 {
@@ -27,9 +29,9 @@ static void die_later(void)
     T_EQ(timer_settime(t, 0, &when, NULL), 0);
 }
 
-static int child(void)
+static int child(int ms)
 {
-    nap(CHILD_MS);
+    nap(ms);
     MPI_Init(NULL, NULL); // does not return
     fprintf(stderr, "a child of the failed call is connected\n");
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -39,10 +41,10 @@ static int child(void)
 int main(int argc, char **argv)
 {
     int rank, class = -1, n, sum = 0, one = 1;
-    char *args[] = { "child", NULL };
+    char *args[] = { "child", argc > 2 ? argv[2] : "300", NULL };
     MPI_Comm both, left;
-    if (argc > 1 && strcmp(argv[1], "child") == 0) {
-        return child();
+    if (argc > 2 && strcmp(argv[1], "child") == 0) {
+        return child(atoi(argv[2]));
     }
     int victim = argc > 1 ? atoi(argv[1]) : 0;
     MPI_Init(NULL, NULL);

@@ -166,6 +166,14 @@ def in_tmux(d):
         tmux("kill-server")
 
 
+def crashes():
+    """gdb in a batch kills the program that has crashed in it, which is no lack of memory."""
+    r = Run("-n", 2, "gdb", "-q", "-batch", "-ex", "run", "-ex", "bt", "--args", os.path.join(BUILD, "tests", "bin", "mpiexec_probe"),
+            "init", "barrier", "only", 1, "kill", "SEGV", "end", "sleep", 600, timeout=300)
+    check(r.rc == 137 and "SIGSEGV" in r.out and "rank 1 (process" in r.words and "memory" not in r.words, r)
+    check("It ran in gdb" in r.words or "only its parent process knows" in r.words, r)  # before Linux 6.15
+
+
 def main():
     if shutil.which("gdb") is None or not can_trace():
         print("skipped: there is no gdb, or this host permits no ptrace")
@@ -187,6 +195,7 @@ def main():
         spawned()
         foreign_programs(d)
         in_tmux(d)
+    crashes()
     sys.exit(status())
 
 
