@@ -238,6 +238,11 @@ enum pli_err pli_intercomm_join(struct pli_comm *local, int leader, struct pli_c
     return err;
 }
 
+enum pli_err pli_intercomm_refuse(struct pli_comm *via, int far, enum pli_err why)
+{
+    return pli_leader_exchange_refuse(via, far, PLI_SETUP_LEADER, why);
+}
+
 // The first members of an intercommunicator's groups exchange their flags and contexts.
 static enum pli_err exchange_offers(struct pli_comm *inter, const struct pli_group *group, int high,
                                     struct pli_leader_exchange *t)

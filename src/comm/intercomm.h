@@ -37,4 +37,8 @@ bool pli_intercomm_is_low(const struct pli_comm *inter);
 enum pli_err pli_intercomm_join(struct pli_comm *local, int leader, struct pli_comm *via, int far,
                                 enum pli_err why, struct pli_comm **out);
 
+// Instead of that, at a leader that has connected, when its group cannot take part any more. The
+// other group, which waits for this one, gets an error. Returns why, whose reason is kept.
+enum pli_err pli_intercomm_refuse(struct pli_comm *via, int far, enum pli_err why);
+
 #endif

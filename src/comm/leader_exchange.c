@@ -35,26 +35,47 @@ static enum pli_err sendrecv(const void *out, size_t n_out, void *in, size_t n_i
                            tag, peer, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
 }
 
+// The first message is how long the second will be, or below zero the error for which there is
+// none.
+static enum pli_err given_up(int64_t why)
+{
+    enum pli_err err = why > -PLI_N_ERR ? (enum pli_err)why : PLI_ERR_OTHER;
+    bool is_death = pli_err_is_news(err) && err != PLI_ERR_WORLD_RESIZED;
+    return pli_fail(is_death ? PLI_ERR_PROC_FAILED : PLI_ERR_OTHER,
+                    "the other group has given up: %s", pli_err_text(err));
+}
+
+enum pli_err pli_leader_exchange_refuse(struct pli_comm *peer, int far, int tag, enum pli_err why)
+{
+    struct pli_fail_saved saved;
+    int64_t mine = why, theirs;
+    pli_fail_save(&saved, why);
+    if (sendrecv(&mine, sizeof mine, &theirs, sizeof theirs, peer, far, tag) != PLI_OK) {
+        pli_fail_take(NULL); // it has failed too
+    }
+    return pli_fail_repeat(&saved);
+}
+
 enum pli_err pli_leader_exchange_lead(struct pli_comm *peer, int far, int tag, const void *said,
                                       size_t len, struct pli_leader_exchange *t)
 {
-    uint64_t n_mine = len, n_theirs = 0;
+    int64_t n_mine = (int64_t)len, n_theirs = 0;
     *t = (struct pli_leader_exchange){ 0 };
     enum pli_err err =
         peer != NULL ? sendrecv(&n_mine, sizeof n_mine, &n_theirs, sizeof n_theirs, peer, far, tag)
                      : PLI_OK;
-    if (err != PLI_OK) {
-        return err;
+    if (err != PLI_OK || n_theirs < 0) {
+        return err != PLI_OK ? err : given_up(n_theirs);
     }
-    t->mine = malloc(len + n_theirs + 1);
+    t->mine = malloc(len + (size_t)n_theirs + 1);
     if (t->mine == NULL) {
-        return no_memory(len + n_theirs);
+        return no_memory(len + (size_t)n_theirs);
     }
     t->theirs = t->mine + len;
     t->n_mine = len;
-    t->n_theirs = n_theirs;
+    t->n_theirs = (size_t)n_theirs;
     memcpy(t->mine, said, len);
-    return peer != NULL ? sendrecv(t->mine, len, t->theirs, n_theirs, peer, far, tag) : PLI_OK;
+    return peer != NULL ? sendrecv(t->mine, len, t->theirs, t->n_theirs, peer, far, tag) : PLI_OK;
 }
 
 enum pli_err pli_leader_exchange(struct pli_comm *local, int leader, struct pli_comm *peer, int far,

@@ -26,7 +26,11 @@ enum pli_err pli_leader_exchange(struct pli_comm *local, int leader, struct pli_
 enum pli_err pli_leader_exchange_lead(struct pli_comm *peer, int far, int tag, const void *said,
                                       size_t len, struct pli_leader_exchange *t);
 
-// The same between the groups of an intercommunicator, led by their first members.
+// Instead of that: the group of this leader cannot take part any more. The other leader, which
+// waits for the exchange or will, gets an error. Returns why, whose reason is kept.
+enum pli_err pli_leader_exchange_refuse(struct pli_comm *peer, int far, int tag, enum pli_err why);
+
+// The exchange between the groups of an intercommunicator, led by their first members.
 enum pli_err pli_leader_exchange_inter(struct pli_comm *inter, const void *said, size_t len,
                                        struct pli_leader_exchange *t);
 

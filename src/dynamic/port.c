@@ -272,15 +272,21 @@ static enum pli_err meet_at_port(const char *port, MPI_Info info, int root, stru
     if (comm->is_span) {
         return pli_comm_refuse_span(comm, "connections to other jobs");
     }
+    bool have_met = false; // so the other root waits for this group
     if (comm->rank == root) {
         v.comm = comm;
         err = parse(port, &v.port);
         err =
             err == PLI_OK ? pli_port_timeout_read(info, make == connect_as_root, &v.timeout) : err;
         err = err == PLI_OK ? make(&v, port, comm, &pair_comm) : err;
+        have_met = err == PLI_OK;
     }
     err = pli_bcast_error_share(comm, root, err, &unused);
-    err = err == PLI_OK ? pli_intercomm_join(comm, root, pair_comm, far, PLI_OK, out) : err;
+    if (err == PLI_OK) {
+        err = pli_intercomm_join(comm, root, pair_comm, far, PLI_OK, out);
+    } else if (have_met) {
+        err = pli_intercomm_refuse(pair_comm, far, err);
+    }
     pli_first_contact_free(pair_comm);
     return err;
 }

@@ -494,20 +494,22 @@ static uint64_t sleep_time(struct pli_waiter *w, bool *is_long_out)
     if (is_early) {
         return IDLE_NS;
     }
-    if (w->n_nap == 0) {
+    uint64_t nap = w->is_unwoken ? STALL_NS : PLI_PROGRESS_NAP_NS;
+    if (w->n_nap < PLI_PROGRESS_NAP_NS / nap) {
         w->n_nap++;
-        return PLI_PROGRESS_NAP_NS;
+        return nap;
     }
     uint64_t sleep_limit = net_sleep_limit(w);
     if (sleep_limit != 0) {
-        return sleep_limit; // something of this process is on its way: this is no deadlock
+        // Something of this process is on its way: this is no deadlock.
+        return w->is_unwoken && nap < sleep_limit ? nap : sleep_limit;
     }
     if (!w->is_recorded && !pli_progress_thread_is_me()) { // it is no rank
         pli_wait_record_write(w);
         w->is_recorded = true;
     }
     *is_long_out = w->is_recorded;
-    return is_shared ? PLI_PROGRESS_NAP_NS : w->watch != NULL ? WATCH_NS : 0;
+    return is_shared || w->is_unwoken ? nap : w->watch != NULL ? WATCH_NS : 0;
 }
 
 __attribute__((cold)) static void sleep_at(struct pli_waiter *w, uint64_t time_ns)

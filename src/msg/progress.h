@@ -46,6 +46,7 @@ struct pli_waiter {
     uint8_t n_slot;             // and, if not 0, behind that number among its lane's threads
     bool is_far; // waits for another machine: looking in haste would only keep others from work
     bool is_restless;          // waits for more than this lane: sleep in short naps only
+    bool is_unwoken;           // for memory whose writer does not wake it: the same, recorded later
     uint64_t way_ns, given_ns; // when it last came back from giving way; how long it did so in all
     uint32_t n_nap;            // short sleeps in a row without an event
     uint32_t asked;            // the launcher's question after which the lanes were polled

@@ -41,6 +41,12 @@ MISTAKES = [
                        r"near miss: rank 0 sends to rank 1 on other, which receives on MPI_COMM_WORLD"
                        r"|of another communicator"]),
     ("not_everybody", 3, [r"is in MPI_Allreduce on MPI_COMM_WORLD", r"clue: rank 1 is in MPI_Allreduce"]),
+    ("bcast_ahead", 3, [r"rank 0 is in MPI_Bcast on MPI_COMM_WORLD, root 0",
+                        r"rank 1 receives from rank 0, tag 2"]),
+    ("scatter_ahead", 3, [r"rank 0 is in MPI_Scatter on MPI_COMM_WORLD, root 0",
+                          r"rank 1 receives from rank 0, tag 2"]),
+    ("gather_ahead", 3, [r"rank 0 is in MPI_Gather on MPI_COMM_WORLD, root 1",
+                         r"rank 1 receives from rank 0, tag 2"]),
     ("probe_in_vain", 2, [r"rank 0 probes for any rank, tag 99"]),
     ("endpoints", 2, ENDPOINTS),
     ("endpoints_of_one", 2, [r"rank 0 \(endpoint rank 1, thread \d+\) receives from any rank, tag 4, on "
@@ -52,7 +58,7 @@ MISTAKES = [
 ]
 HEALTHY = [("system_calls", 2), ("long_computation", 2), ("probe_loop", 2), ("test_loop", 2),
            ("late_start", 2), ("other_thread", 2), ("stopped", 2), ("work_after_finalize", 2),
-           ("slow_ring", 3), ("stopped_asleep", 2)]
+           ("slow_ring", 3), ("stopped_asleep", 2), ("late_reader", 3)]
 
 OVER_TCP = ("stopped", "stopped_asleep", "slow_ring")  # also where messages lie in sockets
 

@@ -126,6 +126,79 @@ static void not_everybody(void)
     }
 }
 
+// Rank 1 stays behind in collectives that rank 0 may leave before others come, until it has no room
+// for more.
+enum { TOGETHER = 20, MANY = 1000 };
+
+static void call_ahead(int (*call)(void), void (*stay_behind)(void))
+{
+    for (int i = 0; i < MANY; i++) {
+        if (i == TOGETHER && rank == 1) {
+            stay_behind();
+        }
+        call();
+    }
+}
+
+static int call_bcast(void)
+{
+    return MPI_Bcast(&v, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+static int call_scatter(void)
+{
+    return MPI_Scatter(big, 1, MPI_INT, rank == 0 ? MPI_IN_PLACE : (void *)&v, 1, MPI_INT, 0,
+                       MPI_COMM_WORLD);
+}
+
+static int call_gather(void)
+{
+    return MPI_Gather(&v, 1, MPI_INT, big, 1, MPI_INT, 1, MPI_COMM_WORLD);
+}
+
+static void wait_in_vain(void)
+{
+    recv(0, 2, MPI_COMM_WORLD);
+}
+
+static void bcast_ahead(void)
+{
+    call_ahead(call_bcast, wait_in_vain);
+}
+
+static void scatter_ahead(void)
+{
+    call_ahead(call_scatter, wait_in_vain);
+}
+
+static void gather_ahead(void)
+{
+    call_ahead(call_gather, wait_in_vain);
+}
+
+// The same, but what rank 1 waits for comes.
+static void wait_long(void)
+{
+    recv(2, 2, MPI_COMM_WORLD);
+}
+
+static void send_late(void)
+{
+    if (rank == 2) {
+        usleep(1500000);
+        send(1, 2, MPI_COMM_WORLD);
+    }
+}
+
+static void late_reader(void)
+{
+    for (int i = 0; i < TOGETHER; i++) {
+        call_scatter();
+    }
+    send_late();
+    call_ahead(call_scatter, wait_long);
+}
+
 // The parts of a collective on several hosts are not what the program has called.
 static void parts_of_hosts(void)
 {
@@ -425,6 +498,10 @@ static const struct {
     { "head_to_head", head_to_head },
     { "wrong_comm", wrong_comm },
     { "not_everybody", not_everybody },
+    { "bcast_ahead", bcast_ahead },
+    { "scatter_ahead", scatter_ahead },
+    { "gather_ahead", gather_ahead },
+    { "late_reader", late_reader },
     { "parts_of_hosts", parts_of_hosts },
     { "probe_in_vain", probe_in_vain },
     { "endpoints", endpoints },

@@ -49,7 +49,7 @@ static inline bool has_come(const struct awaited *w)
            atomic_load_explicit(w->other, memory_order_acquire) >= w->want;
 }
 
-static bool wait_long(struct pli_board *b, const struct awaited *what, bool is_restless)
+static bool wait_long(struct pli_board *b, const struct awaited *what, bool is_unwoken)
 {
     uint32_t spins = b->is_led ? LED_LOOKS : pli_progress_spins() / 8;
     b->is_led = false;
@@ -76,7 +76,7 @@ static bool wait_long(struct pli_board *b, const struct awaited *what, bool is_r
     int root = whole != NULL ? whole->root : rank_at(b, b->what / PLI_BOARD_KINDS);
     const struct pli_coll_kind_info *info = &pli_coll_kind_info[kind];
     struct pli_waiter w = { .lane = b->lane,
-                            .is_restless = is_restless,
+                            .is_unwoken = is_unwoken,
                             .comm = b->comm,
                             .call = info->function,
                             .has_root = info->is_rooted,
