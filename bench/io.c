@@ -20,6 +20,7 @@ enum {
     PAGE = 4096,
     LINE_LEN = 200, // of the log
     N_LINE = 1000,  // of each rank
+    N_RECORD = 500, // written one by one, of each rank
     N_FILE = 100,   // opened and closed
     PLANE = 1536,   // a side of the 2-D array of doubles
     CUBE = 128,     // of the 3-D array
@@ -295,6 +296,33 @@ static void block_read_all(struct job *j)
     }
 }
 
+// In atomic mode: blocks, and records of which each is a call, to a file that is empty or has other
+// data there.
+
+static void atomic_open(struct job *j)
+{
+    check(MPI_File_set_atomicity(j->f, 1), "MPI_File_set_atomicity failed");
+}
+
+static void atomic_close(struct job *j)
+{
+    check(MPI_File_set_atomicity(j->f, 0), "MPI_File_set_atomicity failed");
+}
+
+static long record_bytes(const struct job *j)
+{
+    return (long)N_RECORD * j->size * j->n;
+}
+
+static void record_write(struct job *j)
+{
+    for (int i = 0; i < N_RECORD; i++) {
+        check(MPI_File_write_at(j->f, ((MPI_Offset)i * j->n + j->me) * j->size,
+                                j->buf + i * j->size, (int)j->size, MPI_BYTE, MPI_STATUS_IGNORE),
+              "MPI_File_write_at failed");
+    }
+}
+
 // Record i of all ranks, then record i + 1.
 
 static void mixed_open(struct job *j)
@@ -306,6 +334,12 @@ static void mixed_open(struct job *j)
     check(MPI_File_set_view(j->f, (MPI_Offset)j->me * size, MPI_BYTE, t, "native", MPI_INFO_NULL),
           "MPI_File_set_view failed");
     MPI_Type_free(&t);
+}
+
+static void atomic_mixed_open(struct job *j)
+{
+    mixed_open(j);
+    atomic_open(j);
 }
 
 static void mixed_write(struct job *j)
@@ -511,6 +545,16 @@ static const struct line lines[] = {
     { "log", LINE_LEN, NULL, log_write, log_lines, "M/s", true, false, true },
     { "log_mapped", LINE_LEN, open_mapped, log_write, log_lines, "M/s", true, false, true,
       close_mapped },
+    { "atomic_new", MIB, atomic_open, block_write, block_bytes, "GB/s", true, false, true,
+      atomic_close },
+    { "atomic_over", MIB, atomic_open, block_write, block_bytes, "GB/s", true, false, true,
+      atomic_close, floor_write },
+    { "atomic_new", 512, atomic_open, record_write, record_bytes, "GB/s", true, false, true,
+      atomic_close },
+    { "atomic_over", 512, atomic_open, record_write, record_bytes, "GB/s", true, false, true,
+      atomic_close, floor_write },
+    { "atomic_view", 512, atomic_mixed_open, mixed_write, mixed_bytes, "GB/s", true, false, true,
+      atomic_close },
     { "open", 0, NULL, open_close, NULL, "us", true, false, false },
 };
 

@@ -56,7 +56,7 @@ struct pli_file_ring {
     bool is_missing;                      // or could not be
     void *memory;                         // at rank 0: what was taken
     int where;                            // that memory is
-    size_t *sizes;                        // at rank 0: room for a number of each member
+    size_t *sizes;                        // at writers: room for a number of each member
     bool has_help;                        // others copy for rank 0,
     char *part;                           // by this memory,
     const struct pli_shm_mailbox *writer; // from its own
@@ -86,10 +86,11 @@ struct pli_file {
     bool can_read;         // the descriptor can, also where the program may not
     bool is_local;         // see file_map.h
     bool has_large_pages;
-    bool is_memory;  // see file_map.h
-    bool is_filled;  // views of all members together have more data than gaps
-    bool has_uring;  // see file_uring.h
-    bool needs_lock; // every access locks its range: NFS keeps its cache right then
+    bool is_memory;   // see file_map.h
+    bool is_in_place; // there too
+    bool is_filled;   // views of all members together have more data than gaps
+    bool has_uring;   // see file_uring.h
+    bool needs_lock;  // every access locks its range: NFS keeps its cache right then
     _Atomic bool is_atomic;
     struct pli_errhandler *errhandler;
     struct pli_file_hints hints;

@@ -205,7 +205,7 @@ static size_t read_mapped(const struct pli_file_access *a, size_t n, MPI_Offset 
     struct pli_file *f = a->file;
     struct pli_file_map map;
     size_t done = 0;
-    if (a->is_write || a->run == NULL || !f->is_memory || n < MAPPED_RUN) {
+    if (a->is_write || a->is_plain || a->run == NULL || !f->is_memory || n < MAPPED_RUN) {
         return 0;
     }
     for (size_t part; done < n; done += part) {
@@ -518,7 +518,7 @@ static enum pli_err run(struct pli_file_access *a)
     if (v->is_dense) {
         return move_run(a, a->len, pli_file_view_offset(v, a->pos), &is_end);
     }
-    return !a->is_plain && pli_file_view_is_ordered(v, a->pos, a->len)
+    return !(a->is_plain && a->is_write) && pli_file_view_is_ordered(v, a->pos, a->len)
                ? run_gaps(a)
                : move_runs(a, a->len, &is_end);
 }
@@ -529,12 +529,13 @@ static enum pli_err write_it(void *access)
 }
 
 // Bytes of the view that are one run of memory; they are written without a mapping, which would
-// take space for the gaps.
+// take space for the gaps, and where they are one run of the file read without, as tmpfs would make
+// pages for holes.
 static enum pli_err move_part(struct pli_file *f, bool is_write, MPI_Offset pos, char *buf,
                               size_t len, size_t *done_out)
 {
     struct pli_file_access part = {
-        .file = f, .is_write = is_write, .is_plain = is_write, .pos = pos, .len = len, .run = buf
+        .file = f, .is_write = is_write, .is_plain = true, .pos = pos, .len = len, .run = buf
     };
     enum pli_err err = run(&part);
     *done_out = part.done;

@@ -18,7 +18,8 @@ struct pli_file_datarep;
 struct pli_file_access {
     struct pli_file *file;
     bool is_write;
-    bool is_plain;    // it is written by system calls, piece by piece
+    bool is_plain;    // runs are moved by system calls, and no pages are made for gaps
+    bool is_async;    // the program computes meanwhile
     bool is_shared;   // its place is that of the shared pointer
     size_t collected; // bytes of a line that were, though it is written
     MPI_Offset pos;   // in the view, in bytes

@@ -231,6 +231,7 @@ enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, b
         return made != PLI_OK ? made : pli_fail_repeat(&why);
     }
     j->access = *a;
+    j->access.is_async = true;
     j->is_coll = is_coll;
     j->why = why;
     *out = j->request;

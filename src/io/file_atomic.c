@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An atomic write that fails is taken back. Space is reserved first, which is all that most file
-// systems need; but errors of a disk come at any piece, Btrfs writes what has space to another
-// place, and where gaps are wide space would be reserved for much more than is written.
+// An atomic write that fails is taken back. Where writing back takes space it is reserved first,
+// which is all that most writes need; but errors of a disk come at any piece, Btrfs writes what has
+// space to another place, and where gaps are wide space would be reserved for much more than is
+// written.
 #include "io/file_atomic.h"
 
 #include "io/file.h"
@@ -34,6 +35,7 @@ struct atomic_write {
     MPI_Offset size; // of the file before
     char *old;       // what was there, as far as the file had it,
     size_t n;        // so many bytes of the access
+    bool is_lent;    // that memory is a buffer of the file
     int spare;       // a file that has space for that; -1: none
 };
 
@@ -124,12 +126,22 @@ static enum pli_err keep(struct atomic_write *w)
     if (err != PLI_OK || len == 0) {
         return err;
     }
-    w->old = malloc(len);
+    w->is_lent = (MPI_Offset)len <= f->hints.buffer;
+    w->old = w->is_lent ? pli_file_buffer_take(f) : malloc(len);
     return w->old != NULL ? move_part(w, false, w->old, 0, len, &w->n)
                           : pli_fail(PLI_ERR_NOMEM,
                                      "no memory to keep %zu bytes of file %s until an atomic write "
                                      "is done",
                                      len, f->name);
+}
+
+static void forget(const struct atomic_write *w)
+{
+    if (w->is_lent && w->old != NULL) {
+        pli_file_buffer_give(w->a->file, w->old);
+    } else {
+        free(w->old);
+    }
 }
 
 // How much of the disk data takes that is written to another place: whole pages, of which a piece
@@ -150,7 +162,7 @@ static MPI_Offset pages_of(const struct atomic_write *w)
 static enum pli_err take_spare(struct atomic_write *w)
 {
     const struct pli_file *f = w->a->file;
-    if (pli_file_sys_type(f->fd) != BTRFS_SUPER_MAGIC) {
+    if (f->is_in_place || pli_file_sys_type(f->fd) != BTRFS_SUPER_MAGIC) {
         return PLI_OK;
     }
     const char *slash = strrchr(f->name, '/');
@@ -178,9 +190,12 @@ static void give_spare(struct atomic_write *w)
 static enum pli_err reserve(const struct atomic_write *w)
 {
     const struct pli_file *f = w->a->file;
-    return w->is_ordered && (size_t)(w->hi - w->lo) / MOST_GAPS <= w->a->len
-               ? pli_file_sys_reserve(f->fd, f->name, w->lo, w->hi)
-               : PLI_OK;
+    if (!w->is_ordered || (size_t)(w->hi - w->lo) / MOST_GAPS > w->a->len) {
+        return PLI_OK;
+    }
+    // To make space takes longer than to write where pages are small.
+    return f->is_in_place && f->can_read ? pli_file_sys_check_room(f->fd, f->name, w->lo, w->hi)
+                                         : pli_file_sys_reserve(f->fd, f->name, w->lo, w->hi);
 }
 
 // NFS tells of a full disk when data goes to the server, which unlocking would do too late.
@@ -267,6 +282,26 @@ static enum pli_err take_back(struct atomic_write *w, enum pli_err err, bool *is
     return pli_fail_repeat(&why);
 }
 
+// Whether the system does it as a whole or not at all: one call within one page.
+static bool is_one_page(const struct atomic_write *w)
+{
+    MPI_Offset page = sysconf(_SC_PAGESIZE);
+    return w->a->file->is_in_place && w->is_ordered && w->hi - w->lo == (MPI_Offset)w->a->len &&
+           w->lo / page == (w->hi - 1) / page && pli_file_sys_is_allowed(w->hi);
+}
+
+static enum pli_err write_page(const struct atomic_write *w, bool *is_whole_out)
+{
+    struct pli_file *f = w->a->file;
+    enum pli_err err = pli_file_lock_take(f, true, w->lo, w->hi);
+    *is_whole_out = true;
+    if (err == PLI_OK) {
+        err = w->a->write(w->a->arg);
+        pli_file_lock_drop(f, w->lo, w->hi);
+    }
+    return err;
+}
+
 enum pli_err pli_file_atomic_write(const struct pli_file_atomic *a, bool *is_whole_out)
 {
     const struct pli_file_view *v = &a->file->view;
@@ -277,6 +312,9 @@ enum pli_err pli_file_atomic_write(const struct pli_file_atomic *a, bool *is_who
     if (w.is_ordered) {
         w.lo = pli_file_view_offset(v, a->pos);
         w.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
+    }
+    if (is_one_page(&w)) {
+        return write_page(&w, is_whole_out);
     }
     *is_whole_out = false;
     enum pli_err err = lock_range(&w);
@@ -292,6 +330,6 @@ enum pli_err pli_file_atomic_write(const struct pli_file_atomic *a, bool *is_who
     }
     pli_file_lock_drop(a->file, w.from, w.to);
     give_spare(&w);
-    free(w.old);
+    forget(&w);
     return err;
 }

@@ -46,7 +46,7 @@ static void lengthen(const struct pli_file *f, const char *buf, size_t len, MPI_
     }
 }
 
-static bool store(struct pli_file *f, const char *buf, size_t len, MPI_Offset at)
+bool pli_file_block_store(struct pli_file *f, const char *buf, size_t len, MPI_Offset at)
 {
     struct pli_file_map m;
     if (!pli_file_map_open_memory(f, at, at + (MPI_Offset)len, &m)) {
@@ -71,7 +71,7 @@ static enum pli_err write_memory(struct pli_file *f, const char *buf, size_t len
         size_t left = len - *done_out, done = left < PLI_FILE_TURN ? left : PLI_FILE_TURN;
         MPI_Offset here = at + (MPI_Offset)*done_out;
         bool has_turn = pli_file_turn_try(f);
-        if (has_turn || !store(f, buf + *done_out, done, here)) {
+        if (has_turn || !pli_file_block_store(f, buf + *done_out, done, here)) {
             if (!has_turn && pli_file_turn_is_worth(f, done)) {
                 pli_file_turn_take(f);
                 has_turn = true;

@@ -27,4 +27,8 @@ enum pli_err pli_file_block_move(struct pli_file *f, bool is_write, void *buf, s
 enum pli_err pli_file_block_pieces(struct pli_file *f, bool is_write, struct pli_file_piece *pieces,
                                    int n, size_t *done_out);
 
+// Write to memory that is the file through a mapping, before the end of the file, while another
+// writes elsewhere. False: it is to be written in another way.
+bool pli_file_block_store(struct pli_file *f, const char *buf, size_t len, MPI_Offset at);
+
 #endif

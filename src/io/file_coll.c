@@ -41,7 +41,14 @@ enum {
     SHORT_WINDOW = 256 << 10 // of so many bytes at least
 };
 
-enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4, FLAG_DONE = 8, FLAG_SHORT = 16 };
+enum {
+    FLAG_FAILED = 1,
+    FLAG_ALONE = 2,
+    FLAG_FINE = 4,
+    FLAG_DONE = 8,
+    FLAG_SHORT = 16,
+    FLAG_APART = 32
+};
 
 static struct pli_datatype *byte_type(void)
 {
@@ -238,6 +245,15 @@ static bool is_fine(const struct pli_file_op *o)
     return is_short_round || !pli_file_access_is_mapped(o->a);
 }
 
+// Whether long pieces are written while ranks that share cores compute: then each writes its own,
+// as one that writes all would have the core of one rank, and the others would wait for it in the
+// end.
+static bool is_apart(const struct pli_file_op *o)
+{
+    return o->a->is_write && o->a->is_async && o->f->is_local &&
+           o->f->rounds == PLI_FILE_ROUNDS_WHOLE && pli_file_view_run_length(&o->f->view) > PAGE;
+}
+
 // Whether to read before anything is known of the others: a long run, or long pieces that are read
 // alone in any case. Then all meet once and not twice. Nothing can be wrong with that, as there is
 // with writing, which must not begin where another member has made a mistake.
@@ -270,6 +286,7 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
         mine.lo = pli_file_view_offset(v, a->pos);
         mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
         mine.flags |= o->is_fine ? FLAG_FINE : 0;
+        mine.flags |= is_apart(o) ? FLAG_APART : 0;
         mine.flags |= a->is_write && pli_file_view_run_length(v) < RING_RUN ? FLAG_SHORT : 0;
     }
     // In atomic mode everybody locks what it accesses.
@@ -281,6 +298,7 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
                                            byte_type(), o->f->comm);
     MPI_Offset lo = INT64_MAX, hi = 0, last = -1;
     bool is_mixed = false, must_alone = false, any_fine = false, any_short = false;
+    bool are_apart = true;
     MPI_Offset sum = 0;
     for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
         const struct pli_file_want *w = &o->wants[i];
@@ -295,11 +313,13 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
             lo = w->lo < lo ? w->lo : lo;
             hi = w->hi > hi ? w->hi : hi;
             sum += w->len;
+            are_apart = are_apart && (w->flags & FLAG_APART) != 0;
         }
     }
     bool must_together = choice(o) == PLI_FILE_ENABLE;
     o->is_whole = is_mixed && any_short && sum == hi - lo;
-    bool is_worth = is_mixed && (any_fine || (o->is_whole && pli_file_ring_is_worth(o->f, sum)));
+    bool is_worth =
+        is_mixed && !are_apart && (any_fine || (o->is_whole && pli_file_ring_is_worth(o->f, sum)));
     *is_alone_out = must_alone || hi == 0 || (!is_worth && !must_together);
     o->base = lo;
     o->end = hi;

@@ -18,7 +18,7 @@ struct pli_file_view;
 struct pli_request;
 
 // The tag is negative: a death of any member ends the wait for one that left because of it.
-enum { PLI_FILE_TAG = -20 };
+enum { PLI_FILE_TAG = -20, PLI_FILE_TAG_FREE = -21 };
 
 // What a member wants, as all of them know.
 struct pli_file_want {

@@ -82,6 +82,12 @@ bool pli_file_map_is_memory(uint32_t system)
     return system == TMPFS_MAGIC;
 }
 
+// XFS may write over blocks that other files have too, and writes a page extent by extent.
+bool pli_file_map_is_in_place(uint32_t system)
+{
+    return system == EXT4_SUPER_MAGIC || system == TMPFS_MAGIC;
+}
+
 bool pli_file_map_is_nfs(uint32_t system)
 {
     return system == NFS_SUPER_MAGIC;
@@ -422,8 +428,7 @@ static bool has_plenty(const struct pli_file *f, MPI_Offset len)
            s.f_bavail / 2 > (fsblkcnt_t)(len / s.f_bsize);
 }
 
-// The file has a byte before hi: pages behind its end cannot be mapped.
-static bool reach(const struct pli_file *f, MPI_Offset hi)
+bool pli_file_map_reach(const struct pli_file *f, MPI_Offset hi)
 {
     struct stat s;
     return fstat(f->fd, &s) == 0 && (s.st_size >= hi || fallocate(f->fd, 0, hi - 1, 1) == 0);
@@ -434,7 +439,7 @@ static bool reach(const struct pli_file *f, MPI_Offset hi)
 static bool make_own(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
 {
     MPI_Offset from, to;
-    if (!reach(f, hi)) {
+    if (!pli_file_map_reach(f, hi)) {
         return false;
     }
     own_part(f, lo, hi, &from, &to);
@@ -543,7 +548,7 @@ bool pli_file_map_open_sparse(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                               struct pli_file_map *out)
 {
     return guard(out, f->is_memory && pli_file_map_is_allowed(f) && has_plenty(f, hi - lo) &&
-                          reach(f, hi) && map_common(f, lo, hi, out));
+                          pli_file_map_reach(f, hi) && map_common(f, lo, hi, out));
 }
 
 bool pli_file_map_open_read(struct pli_file *f, MPI_Offset lo, MPI_Offset hi,

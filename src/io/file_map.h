@@ -34,12 +34,17 @@ bool pli_file_map_is_nfs(uint32_t system);
 bool pli_file_map_is_nfs_folder(const char *name);
 // Whether its pages are the file: to read a page costs the system as much as to find it.
 bool pli_file_map_is_memory(uint32_t system);
+// Whether what is written over takes no more space, and a write within one page of the file is done
+// as a whole or not at all.
+bool pli_file_map_is_in_place(uint32_t system);
 
 // Whether data may be moved through a mapping of the file.
 bool pli_file_map_is_allowed(const struct pli_file *f);
 
 // Whether a mapping of the range would have large pages, unless the system has it in small ones.
 bool pli_file_map_is_large(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi);
+// Give the file a byte before hi, if it ends there: pages behind its end cannot be mapped.
+bool pli_file_map_reach(const struct pli_file *f, MPI_Offset hi);
 // Map a range of the file for writing; the file has space there afterwards, and its pages are in
 // memory, so that an error of the disk is known now, mostly. False: it cannot be
 // had, and the caller writes in another way, which tells why. Context: any thread.

@@ -114,6 +114,7 @@ static enum pli_err find_system(struct pli_file *f)
     f->is_local = pli_file_map_is_local(system);
     f->has_large_pages = f->is_local && pli_file_map_has_large_pages(system);
     f->is_memory = pli_file_map_is_memory(system);
+    f->is_in_place = pli_file_map_is_in_place(system);
     f->has_uring = pli_file_uring_is_wanted(system);
     return PLI_OK;
 }

@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,13 +146,6 @@ static MPI_Offset window_step(const struct pli_file *f, struct pli_file_window *
     return step;
 }
 
-static bool is_beyond_limit(MPI_Offset hi)
-{
-    struct rlimit most;
-    return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
-           (rlim_t)hi > most.rlim_cur;
-}
-
 static bool open_window(struct pli_file *f, struct pli_file_window *w, MPI_Offset lo, MPI_Offset hi,
                         bool has_space)
 {
@@ -173,7 +165,7 @@ static bool move_window(struct pli_file *f, struct pli_file_window *w, MPI_Offse
     struct pli_file_words *words = words_of(f);
     MPI_Offset step = window_step(f, w, at), lo = at / step * step, hi = lo + step;
     struct stat s;
-    if (!f->is_local || fstat(f->fd, &s) != 0 || is_beyond_limit(hi)) {
+    if (!f->is_local || fstat(f->fd, &s) != 0 || !pli_file_sys_is_allowed(hi)) {
         forget_window(f, w);
         return false;
     }

@@ -174,15 +174,28 @@ bool pli_file_sys_has_room(int fd, MPI_Offset len)
     return (uint64_t)len / fs.f_frsize <= fs.f_bavail + (uint64_t)s.st_blocks * 512 / fs.f_frsize;
 }
 
-enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_Offset hi)
+bool pli_file_sys_is_allowed(MPI_Offset hi)
 {
     struct rlimit most;
-    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
-        (rlim_t)hi > most.rlim_cur) {
+    return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY ||
+           (rlim_t)hi <= most.rlim_cur;
+}
+
+enum pli_err pli_file_sys_check_room(int fd, const char *name, MPI_Offset lo, MPI_Offset hi)
+{
+    if (!pli_file_sys_is_allowed(hi)) {
         return pli_file_sys_fail(EFBIG, "write", name, lo, hi - lo);
     }
-    if (!pli_file_sys_has_room(fd, hi - lo)) {
-        return pli_file_sys_fail(ENOSPC, "write", name, lo, hi - lo);
+    return pli_file_sys_has_room(fd, hi - lo)
+               ? PLI_OK
+               : pli_file_sys_fail(ENOSPC, "write", name, lo, hi - lo);
+}
+
+enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_Offset hi)
+{
+    enum pli_err err = pli_file_sys_check_room(fd, name, lo, hi);
+    if (err != PLI_OK) {
+        return err;
     }
     int rc;
     do {

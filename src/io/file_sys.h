@@ -36,6 +36,11 @@ enum pli_err pli_file_sys_writev(int fd, const char *name, struct iovec *iov, in
 // Whether a file can have so many bytes on its disk, or that is not known. To ask for more would
 // fill the disk for a moment, and others would fail.
 bool pli_file_sys_has_room(int fd, MPI_Offset len);
+// Whether the process may write so far into a file (RLIMIT_FSIZE): a write across that is cut
+// short.
+bool pli_file_sys_is_allowed(MPI_Offset hi);
+// Both, for a range.
+enum pli_err pli_file_sys_check_room(int fd, const char *name, MPI_Offset lo, MPI_Offset hi);
 // Reserve space for a range; the size stays. Fails where a write of it would be cut short. A file
 // system that cannot reserve is not asked.
 enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_Offset hi);

@@ -24,8 +24,9 @@ static int dies_in; // the n-th call that moves data; 0: in none
 // record between those of the ranks is left out.
 static bool is_far;
 static int width; // records of a row: one of each rank, and one of nobody
-// "ring": members put data into memory that they share, several MiB, and rank 0 writes it. Rank 0
-// dies there, or kills another while that still has windows to fill.
+// "ring": members put data into memory that they share, several MiB, and rank 0 writes it, in
+// memory and where ranks share cores another one too. Rank 0 dies there, or kills another while
+// that still has windows to fill.
 static bool is_ring;
 static int n_record = N_RECORD, bytes = RECORD * N_RECORD;
 static int kills_in; // as dies_in
@@ -254,7 +255,8 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return t_status();
     }
-    snprintf(path, sizeof path, "/tmp/io_death.%d", (int)getpid());
+    const char *folder = argc > 3 && argv[3][0] == '/' ? argv[3] : "/tmp";
+    snprintf(path, sizeof path, "%s/io_death.%d", folder, (int)getpid());
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
     fill();
     if (strcmp(argv[1], "open") == 0) {

@@ -367,6 +367,35 @@ static void check_limit(void)
     }
 }
 
+// Where the limit is within a page the system would write what is before it.
+static void check_limit_in_page(void)
+{
+    enum { PAGE = 4096, PLACE = 3 * PAGE + 100, LEN = 200 };
+    char new[LEN], seen[LEN];
+    struct rlimit old, low;
+    MPI_File f = open_with(0, true);
+    T_EQ(MPI_File_write_at_all(f, (MPI_Offset)me * BYTES, out, BYTES, MPI_BYTE, MPI_STATUS_IGNORE),
+         0);
+    T_EQ(MPI_File_set_atomicity(f, 1), 0);
+    memset(new, ~out[PLACE], LEN);
+    getrlimit(RLIMIT_FSIZE, &old);
+    low = old;
+    low.rlim_cur = PLACE + LEN / 2;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        T_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+        expect(MPI_File_write_at(f, PLACE, new, LEN, MPI_BYTE, MPI_STATUS_IGNORE), MPI_ERR_NO_SPACE,
+               EFBIG, true);
+        T_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+        T_EQ(MPI_File_read_at(f, PLACE, seen, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        T_EQ(memcmp(seen, out + PLACE, LEN), 0);
+        T_EQ(MPI_File_write_at(f, PLACE, new, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        T_EQ(MPI_File_read_at(f, PLACE, seen, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        T_EQ(memcmp(seen, new, LEN), 0);
+    }
+    T_EQ(MPI_File_close(&f), 0);
+}
+
 // Space that is left out between what ranks write stays as it is, also where they write the same.
 static void check_overlap(void)
 {
@@ -876,6 +905,7 @@ int main(int argc, char **argv)
     check_errors(ENOSPC, MPI_ERR_NO_SPACE);
     check_short();
     check_limit();
+    check_limit_in_page();
     check_overlap();
     check_others();
     check_locks();
