@@ -22,6 +22,8 @@ struct pli_region;
 struct pli_request;
 struct pli_shm_mailbox;
 struct pli_win_attach_wire;
+struct pli_win_awaited;
+struct pli_win_epoch_wire;
 struct pli_win_lock_server;
 struct pli_win_ring;
 
@@ -47,6 +49,13 @@ struct pli_win_peer {
     bool is_unchecked; // the lock was not asked for: MPI_MODE_NOCHECK
     bool is_started;   // by MPI_Win_start
     uint32_t n_lost;   // deaths of holders of its lock that this member was told of
+    // Of one on this host: words for exposures, see win_epoch.c. NULL: messages tell of them.
+    struct pli_win_epoch_wire *theirs; // of its memory, for this member
+    struct pli_win_epoch_wire *mine;   // of this member's memory, for it
+    bool may_complete;                 // the end of accesses to its memory is told so too,
+    bool is_completed;                 // and that of its accesses to this member's
+    uint32_t n_posted, n_completed;    // what this member has waited for
+    struct pli_shm_mailbox *sleeps_at;
 };
 
 // How this member accesses others at the moment.
@@ -73,6 +82,12 @@ struct pli_win_memory {
     void *pages, *home; // home: where these are in the node memory
     size_t len;
     bool is_lent; // the pages are those of another window of this process, an endpoint's
+};
+
+// Members that an epoch waits for, or has waited for.
+struct pli_win_members {
+    struct pli_win_awaited *at; // see win_epoch.h
+    int n, cap;
 };
 
 struct pli_win_attached {
@@ -105,8 +120,9 @@ struct pli_win {
     _Atomic bool is_fenced; // accesses may follow the last fence
     int n_hold;             // locks
     bool is_posted;
-    int n_post;                        // members that MPI_Win_post named, and
-    struct pli_request **posts;        // their completions
+    struct pli_win_members posted;     // by MPI_Win_post
+    struct pli_win_members started;    // by MPI_Win_start
+    struct pli_win_epoch_wire *epochs; // of this member's memory, one for each member
     struct pli_win_attached *attached; // attached memory
     struct pli_region *region;         // how far members are reached, and how they reach this one
     struct pli_win_lock_server *locks; // the members that wait for this one's lock

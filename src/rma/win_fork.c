@@ -151,6 +151,7 @@ static void copy_one(struct pli_win *w, void *arg)
     }
     w->guard = NULL; // in the arena it is the parent's
     w->is_guard_own = w->is_guard_arena = false;
+    w->epochs = NULL; // the parent's
 }
 
 enum pli_err pli_win_fork_copy(void)

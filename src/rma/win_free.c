@@ -35,6 +35,9 @@ void pli_win_free_local(struct pli_win *w)
     pli_win_memory_give(&w->memory);
     free(w->is_guard_own ? w->guard : NULL);
     pli_arena_give(w->is_guard_arena ? w->guard : NULL);
+    free(w->posted.at);
+    free(w->started.at);
+    pli_arena_give(w->epochs);
     free(w->peers);
     pli_handle_destroy(w, sizeof *w);
 }

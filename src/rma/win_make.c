@@ -13,6 +13,7 @@
 #include "onesided/region_lock.h"
 #include "rma/win.h"
 #include "rma/win_attach.h"
+#include "rma/win_epoch.h"
 #include "rma/win_free.h"
 #include "rma/win_info.h"
 #include "rma/win_memory.h"
@@ -53,7 +54,8 @@ static void connect_member(const struct pli_win *w, struct pli_id id,
         p->address = is_dynamic ? 0 : c->base;
         p->window = c->window;
         p->may_ring = pli_win_ring_may(id);
-        bool has_guard = (box != NULL || p->may_ring) && c->has_arena_guard;
+        bool is_told = (c->arena & PLI_WIN_ARENA_GUARD) != 0;
+        bool has_guard = (box != NULL || p->may_ring) && is_told;
         p->guard = has_guard ? pli_arena_at(c->guard) : NULL;
         p->box = is_dynamic && !has_guard ? NULL : box;
         p->attached = is_dynamic && has_guard ? pli_win_attach_wire(p->guard, w->comm->size) : NULL;
@@ -72,6 +74,7 @@ enum pli_err pli_win_make_connect(struct pli_win *w, const struct pli_win_member
     w->is_all_near = true;
     for (size_t i = 0; i < n; i++) {
         connect_member(w, pli_group_at(w->comm->group, (int)i), &infos[i], &w->peers[i]);
+        pli_win_epoch_connect(w, (int)i, infos);
         w->is_all_near = w->is_all_near && w->peers[i].is_near;
     }
     return PLI_OK;
@@ -87,7 +90,8 @@ struct pli_win_member pli_win_make_tell(const struct pli_win *w)
                                     .guard = w->is_guard_arena
                                                  ? pli_arena_offset(w->guard)
                                                  : pli_win_memory_offset(&w->memory, w->guard),
-                                    .has_arena_guard = w->is_guard_arena,
+                                    .arena = pli_win_epoch_offset(w) |
+                                             (w->is_guard_arena ? PLI_WIN_ARENA_GUARD : 0),
                                     .where = (int32_t)w->memory.where };
 }
 
@@ -124,6 +128,7 @@ enum pli_err pli_win_make_guard(struct pli_win *w, const struct pli_comm *comm, 
         w->guard = calloc(1, len);
         w->is_guard_own = true;
     }
+    pli_win_epoch_make(w, comm->size);
     if (w->attached != NULL && w->guard != NULL) { // in a clone, which has all that its parent had
         pli_win_attach_publish(w);
     }

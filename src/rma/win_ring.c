@@ -27,10 +27,10 @@
 #include <sys/uio.h>
 
 enum {
-    LOOKS = 64,         // for a target that does not answer, before the origin does it itself
-    ALONE_MOST = 2048,  // bytes: longer ones take longer than by the kernel, unless in a row
-    SIZE = 16384,       // of a ring, at first,
-    SIZE_LARGE = 65536, // and when so many accesses have found no room
+    LOOKS = 64,          // for a target that does not answer, before the origin does it itself
+    ALONE_MOST = 2048,   // bytes: longer ones take longer than by the kernel, unless in a row
+    SIZE = 16384,        // of a ring, at first,
+    SIZE_LARGE = 131072, // and when so many accesses have found no room
     LACKS = 16,
     SMALL_MOST = 4096 // bytes of an access that goes by a ring of the first size
 };
@@ -166,8 +166,7 @@ static bool is_better_alone(struct pli_win_ring *r, const struct pli_win_peer *p
 static void grow(struct pli_win *w, struct pli_win_ring *r)
 {
     settle(r);
-    if (r->wire->size == SIZE_LARGE || r->over != r->head || r->is_copying ||
-        !pli_win_ring_is_heard(r) ||
+    if (r->over != r->head || r->is_copying || !pli_win_ring_is_heard(r) ||
         atomic_load_explicit(&r->wire->fault, memory_order_relaxed) != PLI_OK) {
         return;
     }
@@ -186,7 +185,7 @@ static void grow(struct pli_win *w, struct pli_win_ring *r)
 static struct pli_win_ring_entry *entry_for(struct pli_win *w, const struct pli_rma_target *t,
                                             struct pli_win_ring *r, size_t bytes)
 {
-    if (r->n_since == 0 && r->n_lack >= LACKS) {
+    if (r->n_lack >= LACKS && r->wire->size == SIZE) {
         grow(w, r);
     }
     bool is_alone = is_better_alone(r, t->peer, bytes);
@@ -404,8 +403,7 @@ void pli_win_ring_flush_local(struct pli_win *w, int rank, const char *call)
         return;
     }
     pli_lock_take(&r->lock);
-    begin_anew(r);
-    bool is_used = r->n_get > 0;
+    bool is_used = r->n_get > 0; // else accesses after this one follow those before without a wait
     pli_lock_drop(&r->lock);
     if (is_used) {
         pli_win_ring_flush(w, rank, call);

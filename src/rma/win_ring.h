@@ -15,7 +15,7 @@
 struct pli_rma_target;
 struct pli_win;
 
-enum { PLI_WIN_RING_MOST = 16384 }; // bytes of an access that may go this way
+enum { PLI_WIN_RING_MOST = 32768 }; // bytes of an access that may go this way
 
 // Whether accesses to this process may go by a ring.
 bool pli_win_ring_may(struct pli_id id);

@@ -15,7 +15,7 @@
 #include "rma/win_ring_priv.h"
 
 enum {
-    FROM = 65536,   // bytes; below it one process is done before the other has begun
+    FROM = 32768,   // bytes; below it one process is done before the other has begun
     PIECE = 131072, // bytes; of shorter runs each process copies a half
     PAGE = 4096,
     TURN = 8,        // pieces that a target copies before it looks after other messages

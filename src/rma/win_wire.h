@@ -40,18 +40,30 @@ struct pli_win_attach_wire {
 };
 _Static_assert(sizeof(struct pli_win_attach_wire) == 496, "shared with other processes");
 
+// What members of one host count instead of sending empty messages: one for each member of the
+// window, in the arena of the member whose memory is exposed.
+struct pli_win_epoch_wire {
+    _Atomic uint32_t posted;    // exposures to that member; written by the owner
+    _Atomic uint32_t completed; // that member's accesses that are over; written by that member
+};
+_Static_assert(sizeof(struct pli_win_epoch_wire) == 8, "shared with other processes");
+
 // What a member tells the others of its memory when the window is made. Numbers in the host's
 // order: members have the same.
 struct pli_win_member {
     uint64_t base, window; // addresses, for members of the same process
     uint64_t size;
     int64_t unit;
-    uint64_t memory, guard;   // offsets, for members of the same host
-    uint64_t context;         // proposed by the first member
-    int32_t where, err;       // where: 0 if other processes do not see the memory
-    uint64_t has_arena_guard; // the guard is in the arena, though the memory is not shared
+    uint64_t memory, guard; // offsets, for members of the same host
+    uint64_t context;       // proposed by the first member
+    int32_t where, err;     // where: 0 if other processes do not see the memory
+    // Offset of its struct pli_win_epoch_wire in the arena, 0: it has none; and in the lowest bit
+    // whether the guard is in the arena, though the memory is not shared.
+    uint64_t arena;
 };
 _Static_assert(sizeof(struct pli_win_member) == 72, "seen by other processes");
+
+enum { PLI_WIN_ARENA_GUARD = 1 }; // in `arena`
 
 // Tags of empty messages.
 enum {

@@ -33,7 +33,7 @@ static int draw_len(void)
     return kind < 8    ? 8
            : kind < 14 ? 1 + (int)draw(100)
            : kind < 18 ? 1 + (int)draw(5000)
-                       : 1 + (int)draw(kind == 18 ? 16000 : LONG);
+                       : 1 + (int)draw(kind == 18 ? 33000 : LONG);
 }
 
 static void compute(void)
