@@ -48,6 +48,7 @@ enum pli_request_flag {
     PLI_REQ_NO_STATUS = 64,   // empty status in any case
     PLI_REQ_CHILD = 128,      // the head of a struct pli_request_child
     PLI_REQ_BLOCKING = 256,   // of a call that waits for it at once
+    PLI_REQ_ROOTED = 512,     // the other side takes from several ranks, or gives to them
 };
 
 // What happens to it; guarded by the lane's lock until it is done.
