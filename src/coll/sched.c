@@ -325,6 +325,17 @@ int pli_sched_recv(struct pli_sched *s, void *buf, MPI_Count count, struct pli_d
     return p->child;
 }
 
+void pli_sched_rooted(struct pli_sched *s, int step)
+{
+    int i = s->n_step - 1;
+    while (i >= 0 && s->steps[i].child != step) {
+        i--;
+    }
+    if (i >= 0) {
+        s->steps[i].is_rooted = true;
+    }
+}
+
 void pli_sched_copy(struct pli_sched *s, const void *src, MPI_Count n_src,
                     struct pli_datatype *src_type, void *dst, MPI_Count n_dst,
                     struct pli_datatype *dst_type)

@@ -93,7 +93,9 @@ void pli_sched_copy(struct pli_sched *s, const void *src, MPI_Count n_src,
 void pli_sched_reduce(struct pli_sched *s, const void *in, void *inout, MPI_Count count,
                       struct pli_datatype *type, struct pli_op *op);
 void pli_sched_wait(struct pli_sched *s, int step); // for one since the last fence
-void pli_sched_fence(struct pli_sched *s);          // for all so far
+// This send or receive is to or from a root, which takes from several ranks or gives to several.
+void pli_sched_rooted(struct pli_sched *s, int step);
+void pli_sched_fence(struct pli_sched *s); // for all so far
 
 // Memory that lives as long as the schedule: `size` bytes, or room for elements laid out as the
 // type says. Never NULL: a lack of memory is remembered.

@@ -14,7 +14,8 @@ enum { FEW_STEPS = 8, FEW_CHILDREN = 4, INLINE_ROOM = 256, LEAN_STEPS = 5 };
 struct step {
     enum kind kind;
     int peer, tag;
-    int child; // place among the children; K_WAIT: of the step waited for
+    int child;      // place among the children; K_WAIT: of the step waited for
+    bool is_rooted; // see pli_sched_rooted
     union {
         struct pli_comm *comm; // of what talks
         struct pli_op *op;     // K_REDUCE

@@ -72,11 +72,12 @@ static void begin_child(struct pli_sched *s, const struct step *p)
     struct child *c = &s->children[p->child];
     MPI_Count n_send = p->kind == K_SEND && has_no_data(s) ? 0 : p->n_in;
     atomic_fetch_add_explicit(&s->n_open, 1, memory_order_relaxed);
+    uint16_t flag = p->is_rooted ? PLI_REQ_ROOTED : 0;
     enum pli_err err = p->kind == K_SEND
                            ? pli_p2p_begin_send(&c->c, p->in, n_send, p->in_type, p->peer, p->tag,
-                                                p->comm, PLI_CHAN_COLL)
+                                                p->comm, PLI_CHAN_COLL, flag)
                            : pli_p2p_begin_recv(&c->c, p->out, p->n_in, p->in_type, p->peer, p->tag,
-                                                p->comm, PLI_CHAN_COLL);
+                                                p->comm, PLI_CHAN_COLL, flag);
     if (err != PLI_OK) {
         pli_lock_take(&s->lane->lock);
         s->err = s->err == PLI_OK ? err : s->err;

@@ -28,8 +28,9 @@ enum {
     BOTH_STAYS = 64,    // messages: the other side may have read its window before this one has
     MANY_WORTH = 65536, // below it a buffer that several ranks get is not read by them
     COLL_READ = 131072, // between these a collective that also sends reads alone
-    COLL_READ_END = 1 << 20,
-    CHUNK_MIN = 32768, // of a common copy
+    COLL_READ_END = 1 << 20, // and below that a root does not
+    ROOT_READ_END = 1 << 19, // below it what comes from a root is read
+    CHUNK_MIN = 32768,       // of a common copy
     CHUNK_MAX = 262144,
     STEP = 1 << 20,   // what one system call copies at most
     PIECE_MIN = 1024, // mean piece of a layout with holes. bench: strided
@@ -70,15 +71,23 @@ static struct iovec *pieces_of(const struct pli_request *send, int *n_out)
 }
 
 // A collective sends the same buffer to several ranks: those that read it at the same time are in
-// each other's way at its pages.
+// each other's way at its pages. They are few where ranks share cores.
 static bool is_offered(const struct pli_request *send)
 {
     static const void *last[PLI_NODE_N_LANE];
     const void **at = &last[send->lane->index];
-    bool is = send->lane->n_offer > 0 && *at == send->buf && send->size < MANY_WORTH &&
-              (send->item.context & 3) == PLI_CHAN_COLL;
+    bool is = !pli_lane_is_oversubscribed() && send->lane->n_offer > 0 && *at == send->buf &&
+              send->size < MANY_WORTH && (send->item.context & 3) == PLI_CHAN_COLL;
     *at = send->buf;
     return is;
+}
+
+// Whether one rank gives to several others, or takes from them, and is to copy as little as can be:
+// they copy at the same time, and it could not. Where every rank has a core whoever waits helps,
+// chunk by chunk; where ranks share cores it may not run just then.
+static bool is_rooted(const struct pli_request *r)
+{
+    return (r->flags & PLI_REQ_ROOTED) != 0 && pli_lane_is_oversubscribed();
 }
 
 // Jobs that outlive failures withdraw sends while a receiver may be reading: theirs go in blocks.
@@ -87,7 +96,8 @@ void pli_cma_offer(struct pli_request *send, struct pli_shm_cell *cell)
     cell->word[1] = cell->word[2] = 0;
     if (pli_conf.onecopy[0] == 'o' || pli_request_may_be_withdrawn ||
         pli_lane_is_within(send->lane, send->conn) ||
-        (pli_conf.onecopy[0] != 'c' && (send->size < WORTH || is_offered(send)))) {
+        (pli_conf.onecopy[0] != 'c' && (send->size < WORTH || is_offered(send) ||
+                                        (is_rooted(send) && send->size < COLL_READ_END)))) {
         return;
     }
     send->state |= PLI_REQ_OFFERED;
@@ -267,6 +277,9 @@ static enum pli_copy_way choose(struct pli_request *recv, uint64_t want, bool is
     enum pli_copy_way way;
     if (is_dense && choose_both(recv, want, &way)) {
         return way;
+    }
+    if (is_rooted(recv) && want < ROOT_READ_END) {
+        return PLI_COPY_READ;
     }
     way = pli_copy_select_take(recv->lane, want, n_way);
     if (is_dense) {

@@ -139,6 +139,7 @@ static inline bool pli_fastpath_recv(struct pli_comm *comm, void *data, uint64_t
             pli_lock_drop(&lane->lock);
             return true;
         }
+        pli_shm_turn(&lane->shm);
         pli_cpu_relax();
         if (i % PLI_FASTPATH_HOLD ==
             0) { // others may need the lane; to lock for each look costs 10 ns

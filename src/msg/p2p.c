@@ -251,14 +251,14 @@ enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *ty
 
 enum pli_err pli_p2p_begin_send(struct pli_request_child *c, const void *buf, MPI_Count count,
                                 struct pli_datatype *type, int dest, int tag, struct pli_comm *comm,
-                                enum pli_chan chan)
+                                enum pli_chan chan, uint16_t flag)
 {
     if (is_null_buffer(buf, count, type)) {
         return null_buffer(count);
     }
     struct pli_request *r = &c->r;
     fill(r, buf, count, type, tag, comm, chan);
-    r->flags = PLI_REQ_STACK | PLI_REQ_SEND | PLI_REQ_CHILD;
+    r->flags = (uint16_t)(PLI_REQ_STACK | PLI_REQ_SEND | PLI_REQ_CHILD | flag);
     r->ops = &send_ops;
     pli_lock_take(&r->lane->lock);
     return start_send(r, dest);
@@ -266,14 +266,14 @@ enum pli_err pli_p2p_begin_send(struct pli_request_child *c, const void *buf, MP
 
 enum pli_err pli_p2p_begin_recv(struct pli_request_child *c, void *buf, MPI_Count count,
                                 struct pli_datatype *type, int source, int tag,
-                                struct pli_comm *comm, enum pli_chan chan)
+                                struct pli_comm *comm, enum pli_chan chan, uint16_t flag)
 {
     if (is_null_buffer(buf, count, type)) {
         return null_buffer(count);
     }
     struct pli_request *r = &c->r;
     fill(r, buf, count, type, tag, comm, chan);
-    r->flags = PLI_REQ_STACK | PLI_REQ_CHILD;
+    r->flags = (uint16_t)(PLI_REQ_STACK | PLI_REQ_CHILD | flag);
     r->ops = &recv_ops;
     pli_lock_take(&r->lane->lock);
     enum pli_err err = start_recv(r, source);

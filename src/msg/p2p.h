@@ -40,13 +40,13 @@ struct pli_request *pli_p2p_isend_now(const void *buf, MPI_Count count, struct p
 bool pli_p2p_notify_now(struct pli_datatype *type, int dest, int tag, struct pli_comm *comm,
                         enum pli_chan chan);
 // The same with a request of the caller's, which is told when it is over; nothing is retained. peer
-// is not MPI_PROC_NULL. On failure nothing was begun.
+// is not MPI_PROC_NULL. flag: PLI_REQ_ROOTED or 0. On failure nothing was begun.
 enum pli_err pli_p2p_begin_send(struct pli_request_child *c, const void *buf, MPI_Count count,
                                 struct pli_datatype *type, int dest, int tag, struct pli_comm *comm,
-                                enum pli_chan chan);
+                                enum pli_chan chan, uint16_t flag);
 enum pli_err pli_p2p_begin_recv(struct pli_request_child *c, void *buf, MPI_Count count,
                                 struct pli_datatype *type, int source, int tag,
-                                struct pli_comm *comm, enum pli_chan chan);
+                                struct pli_comm *comm, enum pli_chan chan, uint16_t flag);
 
 // The entry points' callees.
 enum pli_err pli_p2p_send(const void *buf, MPI_Count count, struct pli_datatype *type, int dest,

@@ -49,6 +49,7 @@ enum pli_request_flag {
     PLI_REQ_CHILD = 128,      // the head of a struct pli_request_child
     PLI_REQ_BLOCKING = 256,   // of a call that waits for it at once
     PLI_REQ_LATE = 512,       // a copy of what a send had that is done: see eager.c
+    PLI_REQ_ROOTED = 1024,    // the other side takes from several ranks, or gives to them
 };
 
 // What happens to it; guarded by the lane's lock until it is done.

@@ -160,7 +160,7 @@ enum pli_err pli_region_msg_send_data(struct pli_region_part *m, int to, uint32_
     atomic_fetch_add_explicit(&r->n_out, 1, memory_order_relaxed);
     m->member = &r->members[to];
     enum pli_err err =
-        pli_p2p_begin_send(&m->child, buf, count, type, to, (int)tag, r->comm, PLI_CHAN_P2P);
+        pli_p2p_begin_send(&m->child, buf, count, type, to, (int)tag, r->comm, PLI_CHAN_P2P, 0);
     return err == PLI_OK ? PLI_OK : undo(m, err);
 }
 
@@ -198,7 +198,7 @@ enum pli_err pli_region_msg_receive(struct pli_region_part *m, int from, uint32_
     atomic_fetch_add_explicit(&r->n_out, 1, memory_order_relaxed);
     m->member = &r->members[from];
     enum pli_err err =
-        pli_p2p_begin_recv(&m->child, buf, count, type, from, (int)tag, r->comm, PLI_CHAN_P2P);
+        pli_p2p_begin_recv(&m->child, buf, count, type, from, (int)tag, r->comm, PLI_CHAN_P2P, 0);
     return err == PLI_OK ? PLI_OK : undo(m, err);
 }
 

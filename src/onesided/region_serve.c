@@ -152,7 +152,7 @@ static enum pli_err receive(struct pli_region_server *s, void *to, uint64_t len,
     }
     enum pli_err err =
         pli_p2p_begin_recv(&s->recv->child, to, (MPI_Count)len, pli_region_msg_byte(), source,
-                           (int)tag, s->region->comm, PLI_CHAN_P2P);
+                           (int)tag, s->region->comm, PLI_CHAN_P2P, 0);
     if (err == PLI_OK) {
         atomic_fetch_add_explicit(&s->n_posted, 1, memory_order_release);
     }

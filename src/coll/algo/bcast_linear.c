@@ -11,7 +11,8 @@ void pli_bcast_linear(struct pli_sched *s, const struct pli_coll_args *a)
 {
     const struct pli_blocks *b = &a->recv;
     if (a->me != a->root) {
-        pli_sched_recv(s, (void *)(uintptr_t)b->buf, b->count, b->type, a->root);
+        void *to = (void *)(uintptr_t)b->buf;
+        pli_sched_rooted(s, pli_sched_recv(s, to, b->count, b->type, a->root));
         return;
     }
     for (int i = 1; i < a->n; i++) {

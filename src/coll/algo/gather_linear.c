@@ -10,7 +10,7 @@
 void pli_gather_linear(struct pli_sched *s, const struct pli_coll_args *a)
 {
     if (!pli_coll_args_is_root(a)) {
-        pli_sched_send(s, a->send.buf, a->send.count, a->send.type, a->root);
+        pli_sched_rooted(s, pli_sched_send(s, a->send.buf, a->send.count, a->send.type, a->root));
         return;
     }
     for (int i = 0; i < a->n; i++) {

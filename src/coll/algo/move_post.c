@@ -179,7 +179,10 @@ __attribute__((cold)) static enum pli_err run_later(struct move *m)
     for (int i = 0; i < a->n && m->has_later; i++) {
         if (comes_later(m, i)) {
             struct pli_block in = gotten(m, i);
-            pli_sched_recv(s, in.buf, in.count, in.type, i);
+            int step = pli_sched_recv(s, in.buf, in.count, in.type, i);
+            if (m->giver >= 0) {
+                pli_sched_rooted(s, step);
+            }
         }
     }
     for (int k = 1; k < a->n && m->is_later; k++) {
@@ -188,7 +191,10 @@ __attribute__((cold)) static enum pli_err run_later(struct move *m)
         if (is_root        ? comes_later(m, i)
             : m->is_parted ? pli_blocks_bytes(out) > 0
                            : m->reader == i || m->reader < 0) {
-            pli_sched_send(s, out.buf, out.count, out.type, i);
+            int step = pli_sched_send(s, out.buf, out.count, out.type, i);
+            if (m->giver < 0 && !m->gets) {
+                pli_sched_rooted(s, step);
+            }
         }
     }
     err = pli_sched_run(s, a->comm);

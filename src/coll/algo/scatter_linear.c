@@ -11,7 +11,7 @@ void pli_scatter_linear(struct pli_sched *s, const struct pli_coll_args *a)
 {
     void *mine = (void *)(uintptr_t)a->recv.buf;
     if (!pli_coll_args_is_root(a)) {
-        pli_sched_recv(s, mine, a->recv.count, a->recv.type, a->root);
+        pli_sched_rooted(s, pli_sched_recv(s, mine, a->recv.count, a->recv.type, a->root));
         return;
     }
     for (int i = 0; i < a->n; i++) {

@@ -27,8 +27,9 @@ static const struct {
 // pages at both ends, and memory. bench: lat size=32768, its first messages.
 enum { OPEN_AT_FIRST = 4 };
 
-// A page of cells: who writes to a mailbox of which no more was used may send no more.
-enum { FEW_CELLS = 64 };
+// Cells after which the first one may be next, and how often it is. To move the tail costs two
+// cache misses, so a mailbox that many messages have come to has all cells in the end.
+enum { TURN = PLI_SHM_FEW / 2, N_TURN = 512 };
 
 // Every mailbox that this process writes to is asked for here. Where the kernel does not make the
 // process pass barriers its writes need fences, and the mailbox is where a writer looks for that.
@@ -62,6 +63,7 @@ PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *no
     pli_peer_memory_publish(s->box, node->header->job, row);
     // A lane that is opened anew goes on where its last owner in this process stopped.
     s->head = s->published = atomic_load_explicit(&s->box->head, memory_order_relaxed);
+    s->turn_at = 0; // pli_shm_turn_now finds where
     size_t at = PLI_SHM_OUTBOX;
     for (int k = 0; k < PLI_SHM_N_CLASS; k++) {
         s->class[k].first = (struct pli_shm_block *)((char *)s->box + at);
@@ -83,9 +85,8 @@ PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *no
 void pli_shm_peer_init(struct pli_shm_peer *p, const struct pli_node *node, uint32_t row, int lane)
 {
     p->box = pli_shm_box(node, row, lane);
-    // As if there were room for so many only: pli_shm_refresh is called then.
-    p->head =
-        atomic_load_explicit(&p->box->head, memory_order_acquire) - (PLI_SHM_N_CELL - FEW_CELLS);
+    // As if there were no room: pli_shm_refresh is called for the first message.
+    p->head = atomic_load_explicit(&p->box->head, memory_order_acquire) - PLI_SHM_N_CELL;
     p->claim = NULL;
     p->number = pli_shm_number(row, lane);
 }
@@ -105,13 +106,42 @@ static void bring_pages(struct pli_shm_mailbox *box)
     (void)madvise(box, sizeof *box, MADV_POPULATE_WRITE);
 }
 
-bool pli_shm_refresh(struct pli_shm_peer *p, uint64_t tail)
+// What is noted of the head makes a writer come here again at the end of the first cells, as long
+// as no others are in use.
+bool pli_shm_refresh(struct pli_shm_peer *p, uint64_t last)
 {
-    if (tail < PLI_SHM_N_CELL) {
-        bring_pages(p->box); // this writer has found the first cells used; the rest are new
+    struct pli_shm_mailbox *box = p->box;
+    uint64_t limit = last - last % PLI_SHM_N_CELL + PLI_SHM_FEW - PLI_SHM_N_CELL;
+    uint64_t head = atomic_load_explicit(&box->head, memory_order_acquire);
+    bool is_whole = atomic_load_explicit(&box->is_whole, memory_order_relaxed) != 0;
+    if (!is_whole && last - limit >= PLI_SHM_N_CELL) {
+        is_whole = true;
+        bring_pages(box);
+        atomic_store_explicit(&box->is_whole, 1, memory_order_relaxed);
     }
-    p->head = atomic_load_explicit(&p->box->head, memory_order_acquire);
-    return tail - p->head < PLI_SHM_N_CELL;
+    p->head = is_whole || (int64_t)(head - limit) < 0 ? head : limit;
+    return last - head < PLI_SHM_N_CELL;
+}
+
+// The positions up to the next lap are left out, if no writer has claimed one of them.
+void pli_shm_turn_now(struct pli_shm *s)
+{
+    uint64_t tail = s->head, place = tail % PLI_SHM_N_CELL, lap = tail - place;
+    bool is_whole = atomic_load_explicit(&s->box->is_whole, memory_order_relaxed) != 0;
+    if (is_whole || lap >= (uint64_t)N_TURN * PLI_SHM_N_CELL) {
+        s->turn_at = UINT64_MAX;
+    } else if (place < TURN) {
+        s->turn_at = lap + TURN;
+    } else if (atomic_compare_exchange_strong_explicit(&s->box->tail, &tail, lap + PLI_SHM_N_CELL,
+                                                       memory_order_relaxed,
+                                                       memory_order_relaxed)) {
+        lap += PLI_SHM_N_CELL;
+        s->head = s->published = lap;
+        s->turn_at = lap + TURN;
+        atomic_store_explicit(&s->box->head, lap, memory_order_release);
+    } else {
+        s->turn_at = s->head + 1; // a message is about to come
+    }
 }
 
 bool pli_shm_is_drained(const struct pli_shm_peer *p)

@@ -18,6 +18,7 @@ struct pli_shm {
     struct pli_shm_mailbox *box;
     uint64_t head;      // next position to read
     uint64_t published; // what writers know of head
+    uint64_t turn_at;   // where head goes back to the first cell, when nothing is unread
     const char *base;   // of the node's memory: block offsets count from here
     struct {
         uint32_t n_free, n;
@@ -250,9 +251,20 @@ static inline bool pli_shm_has_hole(struct pli_shm *s)
            pli_shm_peek(s) == NULL;
 }
 
+void pli_shm_turn_now(struct pli_shm *s) __attribute__((cold));
+
+// Nothing is unread: use the first cells again.
+static inline void pli_shm_turn(struct pli_shm *s)
+{
+    if (__builtin_expect(s->head >= s->turn_at, 0)) {
+        pli_shm_turn_now(s);
+    }
+}
+
 // Tell writers how far I have read: whenever there is nothing to do.
 static inline void pli_shm_settle(struct pli_shm *s)
 {
+    pli_shm_turn(s);
     if (s->published != s->head) {
         s->published = s->head;
         atomic_store_explicit(&s->box->head, s->head, memory_order_release);

@@ -7,6 +7,7 @@
 #include "boot/node_wire.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -15,6 +16,12 @@ enum {
     PLI_SHM_MORE = 60,      // in each cell that follows,
     PLI_SHM_CELLS_MAX = 264 // and at most in cells
 };
+
+// Messages use the first cells again and again, which lie in one page, as long as the reader keeps
+// up: when it has read all that was claimed, and half of these are used, it moves the tail to the
+// first cell. A writer that comes to their end uses the others, and so do all from then on. So the
+// pages of the others cost nothing where few messages are under way at a time.
+enum { PLI_SHM_FEW = 58 };
 
 // One message in one cache line, and a few more bytes in the lines that follow: PLI_SHM_MORE in
 // each, behind its seq. What does not fit there waits in a block of the sender.
@@ -56,8 +63,9 @@ _Static_assert(sizeof(struct pli_shm_block) == 64, "data begins on a line of its
 
 // 128: two lines, because processors fetch pairs.
 struct pli_shm_mailbox {
-    _Alignas(128) _Atomic uint64_t tail; // next position to claim; writers
+    _Alignas(128) _Atomic uint64_t tail; // next position to claim; writers, and the reader of all
     _Alignas(128) _Atomic uint64_t head; // positions below are free again; reader
+    _Atomic uint32_t is_whole;           // all cells are used
     // What the lane has sent and received so far, by any transport. Written by the reader alone.
     _Atomic uint64_t n_sent, sent_bytes, n_received, received_bytes;
     _Alignas(128) _Atomic int asleep; // enum pli_shm_sleep; a writer wakes the reader
@@ -72,6 +80,10 @@ struct pli_shm_mailbox {
     _Alignas(128) struct pli_shm_cell cells[PLI_SHM_N_CELL];
 };
 _Static_assert(sizeof(struct pli_shm_mailbox) <= 128 * 1024, "the outbox begins at 128 KiB");
+_Static_assert(offsetof(struct pli_shm_mailbox, cells) +
+                       PLI_SHM_FEW * sizeof(struct pli_shm_cell) <=
+                   4096,
+               "the first cells are in one page");
 
 enum { PLI_SHM_OUTBOX = 128 * 1024 };
 
