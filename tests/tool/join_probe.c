@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // join_probe SIZE KEY=VALUE...: the world becomes SIZE ranks, by hints that say where; each rank
-// tells its host. After a refusal, which is told, the world is what it was and works.
+// tells its host, and finds the name that rank 0 has published before. After a refusal, which is
+// told, the world is what it was and works.
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +19,40 @@ static void tell(MPI_Comm world)
     printf("rank %d of %d (%d) on %s\n", rank, size, sum, name);
 }
 
+static void publish(char *port)
+{
+    MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Publish_name("join_probe", MPI_INFO_NULL, port);
+}
+
+static void take_back(const char *port)
+{
+    MPI_Unpublish_name("join_probe", MPI_INFO_NULL, port);
+    MPI_Close_port(port);
+}
+
+static void find(MPI_Comm world, const char *mine)
+{
+    char port[MPI_MAX_PORT_NAME] = "", first[MPI_MAX_PORT_NAME];
+    memcpy(first, mine, sizeof first);
+    MPI_Bcast(first, sizeof first, MPI_CHAR, 0, world);
+    MPI_Lookup_name("join_probe", MPI_INFO_NULL, port);
+    printf("the port is %s\n", strcmp(port, first) == 0 ? "found" : "another");
+    MPI_Barrier(world);
+}
+
 int main(int argc, char **argv)
 {
-    int version;
+    int version, rank;
+    char port[MPI_MAX_PORT_NAME] = "";
     MPI_Comm now;
     MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPIX_World_version(&version);
+    bool has_published = version == 0 && rank == 0;
+    if (has_published) {
+        publish(port);
+    }
     if (version == 0) {
         MPI_Info info;
         MPI_Info_create(&info);
@@ -45,6 +75,10 @@ int main(int argc, char **argv)
     MPIX_World_version(&version);
     MPIX_Comm_world_at(version, &now);
     tell(now);
+    find(now, port);
+    if (has_published) {
+        take_back(port);
+    }
     MPI_Finalize();
     return 0;
 }
