@@ -62,7 +62,6 @@ enum pli_err pli_allgather_board(const struct pli_coll_args *a); // and v; needs
 enum pli_err pli_alltoall_slots(const struct pli_coll_args *a);  // a few bytes of all ranks
 enum pli_err pli_alltoall_board(const struct pli_coll_args *a);  // needs a window
 enum pli_err pli_gather_windows(const struct pli_coll_args *a);
-enum pli_err pli_gather_sizes(const struct pli_coll_args *a); // PLI_AGAIN: they agree
 // And block; needs a window that has room for an element of every rank.
 enum pli_err pli_reduce_scatter_board(const struct pli_coll_args *a);
 enum pli_err pli_reduce_scatter_slots(const struct pli_coll_args *a); // a few bytes

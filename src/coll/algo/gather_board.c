@@ -65,10 +65,3 @@ enum pli_err pli_gather_windows(const struct pli_coll_args *a)
     err = pli_board_widen(b, a, pli_board_window_need(a));
     return err == PLI_OK ? gather(b, a, bytes) : err;
 }
-
-enum pli_err pli_gather_sizes(const struct pli_coll_args *a)
-{
-    struct pli_board *b = pli_comm_state_here(a->comm);
-    enum pli_err err = pli_board_post_agree(b, a, (size_t)pli_coll_args_bytes(a));
-    return err == PLI_OK ? PLI_AGAIN : err == PLI_AGAIN ? PLI_OK : err;
-}
