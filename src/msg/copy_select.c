@@ -225,7 +225,7 @@ void pli_copy_select_end(struct pli_request *recv, uint64_t now_ns)
     recv->state &= (uint16_t) ~(PLI_REQ_COPY | 3 * PLI_REQ_COPY_WAY);
 }
 
-// What a byte costs each of two cores that send to each other.
+// What a byte costs each of two cores that send to each other; 0: not known.
 static float both_cost(const struct class *c, enum pli_copy_way way)
 {
     const float *w = c->work;
@@ -248,7 +248,8 @@ static void settle_both(struct class *c)
 {
     enum pli_copy_way other = other_of(c->both_way);
     // The work with blocks leaves out what it takes to wait for them.
-    bool is_better = both_cost(c, other) < both_cost(c, c->both_way) * 0.85f;
+    float cost = both_cost(c, other);
+    bool is_better = cost > 0 && cost < both_cost(c, c->both_way) * 0.85f;
     bool is_new = is_better || c->both_stay < BOTH_STAY;
     c->both_way = is_better ? other : c->both_way;
     c->both_stay = is_new                         ? BOTH_STAY

@@ -133,11 +133,24 @@ static void both_ways(void)
     T_OK(share_both(1 << 18, PLI_COPY_BLOCKS, 84, 40, 40) > 980);
 }
 
+// A way that no message went is not taken for one that costs nothing.
+static void unknown_cost(void)
+{
+    uint64_t size = 1 << 16;
+    int n = 0;
+    for (int i = 0; i < 1024; i++) {
+        n += pli_copy_select_both(&lane, size) == PLI_COPY_READ;
+        pli_copy_select_work(&lane, PLI_COPY_WORK_READ, size, size, 60 * size / 1024);
+    }
+    T_OK(n > 980);
+}
+
 int main(void)
 {
     cold();
     one_way();
     interrupted();
     both_ways();
+    unknown_cost();
     return t_status();
 }
