@@ -51,6 +51,7 @@ struct port_wait {
     struct pli_port_timeout timeout;
     const struct pli_comm *comm; // whose members wait for this one
     bool is_late;
+    bool has_moved; // while this one connects: another process or endpoint accepts at it
 };
 
 enum pli_err pli_port_open(struct pli_info *info, char *port_out)
@@ -128,14 +129,33 @@ static enum pli_err find_owner(const struct port *p, struct pli_id *out)
 }
 
 // Whether the port is still open, the wait has not timed out, and the other members can take part.
-static enum pli_err check_port(void *arg)
+static enum pli_err check_wait(struct port_wait *v, struct pli_id *owner_out)
 {
-    struct port_wait *v = arg;
-    enum pli_err err = find_owner(&v->port, &v->owner);
+    enum pli_err err = find_owner(&v->port, owner_out);
     if (err == PLI_OK) {
         err = pli_port_timeout_check(&v->timeout);
         err = err == PLI_OK ? pli_bcast_error_await(v->comm) : err;
         v->is_late = err != PLI_OK;
+    }
+    return err;
+}
+
+static enum pli_err check_port(void *arg)
+{
+    struct pli_id unused;
+    return check_wait(arg, &unused);
+}
+
+// The same where this process connects: who accepts need not be who had the port before.
+static enum pli_err check_owner(void *arg)
+{
+    struct port_wait *v = arg;
+    struct pli_id owner;
+    enum pli_err err = check_wait(v, &owner);
+    if (err == PLI_OK && !pli_group_same(owner, v->owner)) {
+        v->owner = owner;
+        v->has_moved = v->is_late = true;
+        err = PLI_ERR_PORT; // begin again, there
     }
     return err;
 }
@@ -216,7 +236,7 @@ static enum pli_err exchange_hello(struct port_wait *v, struct pli_comm *comm,
     enum pli_err err =
         pli_first_contact_make(comm, v->owner, false, context_of(&v->port), &listen_comm);
     err = err == PLI_OK ? pli_first_contact_send(listen_comm, 0, &hello, sizeof hello) : err;
-    err = err == PLI_OK ? pli_first_contact_recv(pair_comm, &reply, sizeof reply, check_port, v)
+    err = err == PLI_OK ? pli_first_contact_recv(pair_comm, &reply, sizeof reply, check_owner, v)
                         : err;
     pli_first_contact_free(listen_comm);
     is_here = err == PLI_OK;
@@ -250,9 +270,15 @@ static enum pli_err connect_as_root(struct port_wait *v, const char *name, struc
     if (err != PLI_OK) {
         return err;
     }
-    uint64_t context = pli_process_context();
-    err = pli_first_contact_make(comm, v->owner, false, context, pair_out);
-    return err == PLI_OK ? exchange_hello(v, comm, *pair_out, context) : err;
+    do {
+        uint64_t context = pli_process_context();
+        pli_first_contact_free(*pair_out);
+        *pair_out = NULL;
+        v->has_moved = v->is_late = false;
+        err = pli_first_contact_make(comm, v->owner, false, context, pair_out);
+        err = err == PLI_OK ? exchange_hello(v, comm, *pair_out, context) : err;
+    } while (err != PLI_OK && v->has_moved);
+    return err;
 }
 
 // Accept or connect; make is what the root does, far the other root's rank among the two.
