@@ -64,6 +64,7 @@ static void serve(MPI_Comm group, int root, const char *name, int n, const char 
     while (gate != NULL && access(gate, F_OK) == 0) {
         nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
     }
+    T_MPI(MPI_Barrier(group)); // looks at what has come
     for (int i = 0; i < n; i++) {
         T_MPI(MPI_Comm_accept(port, MPI_INFO_NULL, root, group, &inter));
         use(inter, 0);
