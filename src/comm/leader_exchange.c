@@ -3,6 +3,7 @@
 // the groups.
 #include "comm/leader_exchange.h"
 
+#include "base/fault.h"
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
@@ -173,6 +174,7 @@ enum pli_err pli_leader_exchange(struct pli_comm *local, int leader, struct pli_
         t->theirs = t->mine + t->n_mine;
     }
     if (err == PLI_OK) {
+        pli_fault("leader_told", pli_boot.index);
         err = pli_coll_bcast(t->mine, (MPI_Count)(t->n_mine + t->n_theirs), byte, leader, local);
     }
     if (err != PLI_OK) {
