@@ -17,6 +17,7 @@
 #include "launcher/ranks/failure_text.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,26 @@ void pli_on_failure_beside(const struct pli_rank_failure *c)
         mark(job, c->row, c);
         go_on(job);
     }
+}
+
+void pli_on_failure_dropped(struct pli_job *job, uint32_t first, uint32_t n)
+{
+    const struct pli_node *node = &job->node;
+    for (uint32_t i = 0; i < n && pli_on_failure_is_survived(job); i++) {
+        uint32_t row = pli_node_row_of(node, first + i);
+        if (row == UINT32_MAX || pli_node_failure(node, first + i) != 0 ||
+            atomic_load(&node->rows[row].state) == PLI_NODE_FINALIZED) {
+            continue;
+        }
+        struct pli_news news = { .what = PLI_NEWS_FAILED,
+                                 .index = first + i,
+                                 .how = PLI_FAILURE_SIGNAL | SIGKILL,
+                                 .pid = node->rows[row].pid,
+                                 .status = 128 + SIGKILL,
+                                 .n_failed = atomic_load(&node->header->n_failed) + 1 };
+        pli_failure_news_tell(job, &news);
+    }
+    pli_agreement_failed(job);
 }
 
 void pli_on_failure_lose(struct pli_job *job, uint32_t host,

@@ -23,6 +23,8 @@ void pli_on_failure_beside(const struct pli_rank_failure *c);
 // Do what a request of kind PLI_ASK_ABORT says: end some processes, and tell the others. A refusal
 // where no process would be left, or the job does not survive failures.
 void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);
+// Spawned processes are being killed: tell those that may wait for them.
+void pli_on_failure_dropped(struct pli_job *job, uint32_t first, uint32_t n);
 // Whether the job survives such things.
 bool pli_on_failure_is_survived(const struct pli_job *job);
 // A host is lost: in a job that survives its ranks died with it. When all that is lost was told,

@@ -11,7 +11,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-// With --on-resize=error one version at a time: all ranks work in the one that counts.
+// With --on-resize=error one version at a time: all ranks work in the one that counts. Spawned
+// processes have a world of their own.
 static bool have_taken_up(const struct pli_job *job)
 {
     const struct pli_node_header *h = job->node.header;
@@ -19,7 +20,7 @@ static bool have_taken_up(const struct pli_job *job)
     for (uint32_t row = 0; row < pli_node_n_used(&job->node) && (h->mode & PLI_NODE_TELLS) != 0;
          row++) {
         const struct pli_node_row *r = &job->node.rows[row];
-        bool is_in = pli_launcher.role->may_work(job, r);
+        bool is_in = r->parent_context == 0 && pli_launcher.role->may_work(job, r);
         has = has && (!is_in || atomic_load(&r->works) == (uint32_t)atomic_load(&h->world));
     }
     return has;

@@ -9,6 +9,7 @@
 #include "launcher/job/job.h"
 #include "launcher/base/refuse.h"
 #include "launcher/ranks/failure_text.h"
+#include "launcher/ranks/on_failure.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,4 +63,7 @@ void pli_spawn_fail_clear(struct pli_job *job, const char *body, size_t len, str
         }
     }
     pli_launcher.role->spawn_drop(job, ask.first, ask.n);
+    if (ask.is_known != 0) {
+        pli_on_failure_dropped(job, ask.first, ask.n);
+    }
 }

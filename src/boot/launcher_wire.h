@@ -131,8 +131,10 @@ _Static_assert(sizeof(struct pli_ask_spawn) == 24, "shared with other processes"
 
 struct pli_ask_unspawn {
     uint32_t first, n; // as the answer to PLI_ASK_SPAWN had them
+    uint32_t is_known; // others may have a communicator with them
+    uint32_t spare;
 };
-_Static_assert(sizeof(struct pli_ask_unspawn) == 8, "shared with other processes");
+_Static_assert(sizeof(struct pli_ask_unspawn) == 16, "shared with other processes");
 
 enum pli_ask_port_what {
     PLI_ASK_PORT_OPEN = 1,

@@ -58,15 +58,27 @@ static int parent_rank(const struct pli_comm *parent, const struct pli_group *gr
     return pli_group_rank_of(parent->group, pli_group_at(group, rank));
 }
 
+// Receive the context from the member before. 0: that one, or one before it, has failed.
+static enum pli_err hear(struct pli_comm *parent, int source, int tag, uint64_t *context)
+{
+    enum pli_err err = pli_p2p_recv_on(context, 1, pli_datatype_basic(MPI_UINT64_T), source, tag,
+                                       parent, PLI_CHAN_SETUP, MPI_STATUS_IGNORE);
+    return err != PLI_OK || *context != 0
+               ? err
+               : pli_failure_explain(PLI_ERR_PROC_FAILED, "the making of a communicator", parent);
+}
+
 // Broadcast in a binomial tree from the group's first member, over the parent's set-up channel.
 // Messages of one tag between two processes keep their order, so concurrent agreements do not mix.
+// A member that fails tells those behind it, which wait for it, who lives, and not for the dead.
 static enum pli_err agree(struct pli_comm *parent, const struct pli_group *group, int tag,
                           uint64_t *context_out)
 {
-    struct pli_datatype *type = pli_datatype_basic(MPI_UINT64_T);
+    struct pli_fail_saved saved = { 0 };
     int me = pli_group_rank_of(group, parent->group->me);
     int n = group->size, bit = 1;
     uint64_t context = 0;
+    enum pli_err err = PLI_OK;
     if (me == 0) {
         context = pli_process_context();
     }
@@ -74,24 +86,22 @@ static enum pli_err agree(struct pli_comm *parent, const struct pli_group *group
         bit <<= 1;
     }
     if (me != 0) {
-        enum pli_err err = pli_p2p_recv_on(&context, 1, type, parent_rank(parent, group, me - bit),
-                                           tag, parent, PLI_CHAN_SETUP, MPI_STATUS_IGNORE);
-        if (err != PLI_OK) {
-            return err;
-        }
+        err = hear(parent, parent_rank(parent, group, me - bit), tag, &context);
+        pli_fail_save(&saved, err);
     }
     for (bit >>= 1; bit > 0; bit >>= 1) {
         if (me + bit < n) {
-            enum pli_err err =
-                pli_p2p_send_on(&context, 1, type, parent_rank(parent, group, me + bit), tag,
-                                parent, PLI_CHAN_SETUP, 0);
-            if (err != PLI_OK) {
-                return err;
+            context = saved.err == PLI_OK ? context : 0;
+            err = pli_p2p_send_on(&context, 1, pli_datatype_basic(MPI_UINT64_T),
+                                  parent_rank(parent, group, me + bit), tag, parent, PLI_CHAN_SETUP,
+                                  0);
+            if (saved.err == PLI_OK) {
+                pli_fail_save(&saved, err);
             }
         }
     }
     *context_out = context;
-    return PLI_OK;
+    return pli_fail_repeat(&saved);
 }
 
 enum pli_err pli_comm_make_sub(struct pli_comm *parent, struct pli_group *group, int tag,

@@ -3,13 +3,17 @@
 // the groups.
 #include "comm/leader_exchange.h"
 
+#include "base/fault.h"
+#include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "msg/endpoint.h"
 #include "msg/p2p.h"
 #include "msg/sendrecv.h"
 #include "msg/probe.h"
 #include "msg/progress.h"
 #include "msg/request.h"
+#include "net/shm/other_job.h"
 #include "obj/comm.h"
 #include "obj/status.h"
 
@@ -27,10 +31,75 @@ static enum pli_err no_memory(size_t len)
     return pli_fail(PLI_ERR_NOMEM, "no memory for %zu bytes that two groups exchange", len);
 }
 
+// A wait for a leader of another job, whose end no failure would report.
+struct far_wait {
+    struct pli_waiter w; // must be first: find_ended casts it
+    uint64_t proc;
+    bool has_ended;
+};
+
+static void find_ended(const struct pli_waiter *w)
+{
+    struct far_wait *f = (struct far_wait *)(uintptr_t)w;
+    f->has_ended = pli_other_job_has_ended(f->proc);
+}
+
+static void wait_for_far(struct far_wait *f, const struct pli_request *recv,
+                         const struct pli_request *send)
+{
+    while (!f->has_ended && !(pli_request_is_done(recv) && pli_request_is_done(send))) {
+        pli_progress_step(&f->w);
+        while (f->has_ended && pli_progress_once(f->w.lane) > 0) {
+            // what it sent before it ended is in the mailbox
+        }
+    }
+    pli_progress_end(&f->w);
+}
+
+static enum pli_err sendrecv_far(const void *out, size_t n_out, void *in, size_t n_in,
+                                 struct pli_comm *peer, int far, int tag)
+{
+    struct far_wait f = { .w = { .lane = peer->ep->lane, .watch = find_ended },
+                          .proc = pli_group_at(peer->remote, far).proc };
+    struct pli_datatype *byte = pli_comm_make_byte();
+    struct pli_request *recv, *send;
+    bool is_gone, is_done = false;
+    enum pli_err err =
+        pli_p2p_irecv_on(in, (MPI_Count)n_in, byte, far, tag, peer, PLI_CHAN_SETUP, &recv);
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = pli_p2p_isend_on(out, (MPI_Count)n_out, byte, far, tag, peer, PLI_CHAN_SETUP, 0, &send);
+    if (err == PLI_OK) {
+        wait_for_far(&f, recv, send);
+        is_done = pli_request_is_done(recv);
+        pli_request_forget(send); // nobody asks for it any more, if it is not done
+    }
+    if (!is_done) {
+        recv->ops->cancel(recv);
+        pli_progress_wait(recv);
+    }
+    struct pli_fail_saved saved;
+    pli_fail_save(&saved, err);
+    err = pli_request_report(recv, MPI_STATUS_IGNORE, &is_gone);
+    if (saved.err != PLI_OK) {
+        return pli_fail_repeat(&saved);
+    }
+    return is_done ? err : pli_fail(PLI_ERR_PORT, "the leader of the other group has ended");
+}
+
+static bool is_of_other_job(const struct pli_comm *peer, int far)
+{
+    return (pli_group_at(peer->remote, far).proc & ~(uint64_t)UINT32_MAX) != pli_boot.job;
+}
+
 static enum pli_err sendrecv(const void *out, size_t n_out, void *in, size_t n_in,
                              struct pli_comm *peer, int far, int tag)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
+    if (is_of_other_job(peer, far)) {
+        return sendrecv_far(out, n_out, in, n_in, peer, far, tag);
+    }
     return pli_sendrecv_on(out, (MPI_Count)n_out, byte, far, tag, in, (MPI_Count)n_in, byte, far,
                            tag, peer, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
 }
@@ -105,6 +174,7 @@ enum pli_err pli_leader_exchange(struct pli_comm *local, int leader, struct pli_
         t->theirs = t->mine + t->n_mine;
     }
     if (err == PLI_OK) {
+        pli_fault("leader_told", pli_boot.index);
         err = pli_coll_bcast(t->mine, (MPI_Count)(t->n_mine + t->n_theirs), byte, leader, local);
     }
     if (err != PLI_OK) {

@@ -27,7 +27,7 @@ enum pli_err pli_bcast_error_share(struct pli_comm *comm, int root, enum pli_err
         snprintf(o.text, sizeof o.text, "%s", pli_fail_take(NULL));
     }
     enum pli_err err = pli_bcast_error_copy(comm, root, &o, sizeof o);
-    *word = o.word;
+    *word = err == PLI_OK ? o.word : 0;
     return err != PLI_OK || o.why == PLI_OK ? err : pli_fail((enum pli_err)o.why, "%s", o.text);
 }
 

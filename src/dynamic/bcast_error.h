@@ -12,7 +12,7 @@
 struct pli_comm;
 
 // Collective over comm. why: the root's error, with its text, or PLI_OK; all members return it.
-// word: in at the root, out at all members.
+// word: in at the root, out at all members; 0, also at the root, where it could not be broadcast.
 enum pli_err pli_bcast_error_share(struct pli_comm *comm, int root, enum pli_err why,
                                    int32_t *word);
 

@@ -5,6 +5,7 @@
 // that it is still waiting: it may have timed out meanwhile.
 #include "dynamic/port.h"
 
+#include "base/fault.h"
 #include "boot/boot.h"
 #include "boot/jobtab.h"
 #include "comm/intercomm.h"
@@ -51,7 +52,12 @@ struct port_wait {
     struct pli_port_timeout timeout;
     const struct pli_comm *comm; // whose members wait for this one
     bool is_late;
+    bool has_moved; // while this one connects: another process or endpoint accepts at it
 };
+
+// What the root does, up to a communicator with the other root.
+typedef enum pli_err (*make_fn)(struct port_wait *v, const char *name, struct pli_comm *comm,
+                                struct pli_comm **pair_out);
 
 enum pli_err pli_port_open(struct pli_info *info, char *port_out)
 {
@@ -118,7 +124,7 @@ static enum pli_err find_owner(const struct port *p, struct pli_id *out)
         }
     } else {
         const struct pli_other_job *o = pli_other_job_find(p->job.job);
-        if (o != NULL && pli_reachable_has_launcher(&o->node) &&
+        if (o != NULL && pli_other_job_has_launcher(&o->node) &&
             pli_jobtab_port_owner(&o->node, p->slot, p->cookie, &index, &ep)) {
             *out = (struct pli_id){ p->job.job | index, ep };
             return PLI_OK;
@@ -128,14 +134,33 @@ static enum pli_err find_owner(const struct port *p, struct pli_id *out)
 }
 
 // Whether the port is still open, the wait has not timed out, and the other members can take part.
-static enum pli_err check_port(void *arg)
+static enum pli_err check_wait(struct port_wait *v, struct pli_id *owner_out)
 {
-    struct port_wait *v = arg;
-    enum pli_err err = find_owner(&v->port, &v->owner);
+    enum pli_err err = find_owner(&v->port, owner_out);
     if (err == PLI_OK) {
         err = pli_port_timeout_check(&v->timeout);
         err = err == PLI_OK ? pli_bcast_error_await(v->comm) : err;
         v->is_late = err != PLI_OK;
+    }
+    return err;
+}
+
+static enum pli_err check_port(void *arg)
+{
+    struct pli_id unused;
+    return check_wait(arg, &unused);
+}
+
+// The same where this process connects: who accepts need not be who had the port before.
+static enum pli_err check_owner(void *arg)
+{
+    struct port_wait *v = arg;
+    struct pli_id owner;
+    enum pli_err err = check_wait(v, &owner);
+    if (err == PLI_OK && !pli_group_same(owner, v->owner)) {
+        v->owner = owner;
+        v->has_moved = v->is_late = true;
+        err = PLI_ERR_PORT; // begin again, there
     }
     return err;
 }
@@ -216,7 +241,8 @@ static enum pli_err exchange_hello(struct port_wait *v, struct pli_comm *comm,
     enum pli_err err =
         pli_first_contact_make(comm, v->owner, false, context_of(&v->port), &listen_comm);
     err = err == PLI_OK ? pli_first_contact_send(listen_comm, 0, &hello, sizeof hello) : err;
-    err = err == PLI_OK ? pli_first_contact_recv(pair_comm, &reply, sizeof reply, check_port, v)
+    pli_fault("port_hello", pli_proc.boot->index);
+    err = err == PLI_OK ? pli_first_contact_recv(pair_comm, &reply, sizeof reply, check_owner, v)
                         : err;
     pli_first_contact_free(listen_comm);
     is_here = err == PLI_OK;
@@ -250,44 +276,64 @@ static enum pli_err connect_as_root(struct port_wait *v, const char *name, struc
     if (err != PLI_OK) {
         return err;
     }
-    uint64_t context = pli_process_context();
-    err = pli_first_contact_make(comm, v->owner, false, context, pair_out);
-    return err == PLI_OK ? exchange_hello(v, comm, *pair_out, context) : err;
+    do {
+        uint64_t context = pli_process_context();
+        pli_first_contact_free(*pair_out);
+        *pair_out = NULL;
+        v->has_moved = v->is_late = false;
+        err = pli_first_contact_make(comm, v->owner, false, context, pair_out);
+        err = err == PLI_OK ? exchange_hello(v, comm, *pair_out, context) : err;
+    } while (err != PLI_OK && v->has_moved);
+    return err;
 }
 
-// Accept or connect; make is what the root does, far the other root's rank among the two.
-static enum pli_err meet_at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm,
-                                 int far,
-                                 enum pli_err (*make)(struct port_wait *, const char *,
-                                                      struct pli_comm *, struct pli_comm **),
-                                 struct pli_comm **out)
+// Accept or connect; make is what the root does, far the other root's rank among the two. why: the
+// root's error before that. *is_alone_out: who had connected has ended since.
+static enum pli_err meet(struct port_wait *v, const char *port, int root, struct pli_comm *comm,
+                         int far, make_fn make, enum pli_err why, bool *is_alone_out,
+                         struct pli_comm **out)
 {
     struct pli_comm *pair_comm = NULL;
-    struct port_wait v = { 0 };
-    enum pli_err err = PLI_OK;
     int32_t unused = 0;
+    bool have_met = false; // so the other root waits for this group
+    enum pli_err err = why;
+    if (comm->rank == root && err == PLI_OK) {
+        err = make(v, port, comm, &pair_comm);
+        have_met = err == PLI_OK;
+        pli_fault(make == connect_as_root ? "port_called" : "port_accepted", pli_proc.boot->index);
+    }
+    err = pli_bcast_error_share(comm, root, err, &unused);
+    *is_alone_out = false;
+    if (err == PLI_OK) {
+        err = pli_intercomm_join(comm, root, pair_comm, far, PLI_OK, out);
+        *is_alone_out = err == PLI_ERR_PORT;
+    } else if (have_met) {
+        err = pli_intercomm_refuse(pair_comm, far, err);
+    }
+    pli_first_contact_free(pair_comm);
+    return err;
+}
+
+static enum pli_err meet_at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm,
+                                 int far, make_fn make, struct pli_comm **out)
+{
+    struct port_wait v = { .comm = comm };
+    enum pli_err why = PLI_OK, err;
+    bool is_alone;
     if (comm->is_inter) {
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
     }
     if (comm->is_span) {
         return pli_comm_refuse_span(comm, "connections to other jobs");
     }
-    bool have_met = false; // so the other root waits for this group
     if (comm->rank == root) {
-        v.comm = comm;
-        err = parse(port, &v.port);
-        err =
-            err == PLI_OK ? pli_port_timeout_read(info, make == connect_as_root, &v.timeout) : err;
-        err = err == PLI_OK ? make(&v, port, comm, &pair_comm) : err;
-        have_met = err == PLI_OK;
+        why = parse(port, &v.port);
+        why =
+            why == PLI_OK ? pli_port_timeout_read(info, make == connect_as_root, &v.timeout) : why;
     }
-    err = pli_bcast_error_share(comm, root, err, &unused);
-    if (err == PLI_OK) {
-        err = pli_intercomm_join(comm, root, pair_comm, far, PLI_OK, out);
-    } else if (have_met) {
-        err = pli_intercomm_refuse(pair_comm, far, err);
-    }
-    pli_first_contact_free(pair_comm);
+    do { // the next process may connect
+        err = meet(&v, port, root, comm, far, make, why, &is_alone, out);
+    } while (is_alone && make == accept_as_root);
     return err;
 }
 

@@ -114,6 +114,9 @@ enum pli_err pli_ports_publish(const char *service, const char *port)
     if (err != PLI_OK) {
         return err;
     }
+    if (!has_whole_table() && pli_jobtab_unpublish(this_node(), service) != PLI_OK) {
+        pli_fail_take(NULL); // else a rank of another host had taken it back there
+    }
     err = pli_jobtab_publish(this_node(), pli_proc.boot->index, service, port);
     if (err != PLI_OK && !has_whole_table()) {
         call_for_name(PLI_ASK_PORT_UNPUBLISH, service, NULL, &a);

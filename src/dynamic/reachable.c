@@ -8,9 +8,7 @@
 #include "obj/comm.h"
 #include "obj/group.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const uint64_t job_part = ~(uint64_t)UINT32_MAX;
 
@@ -56,22 +54,9 @@ enum pli_err pli_reachable_refuse_joined(void)
                                   "them");
 }
 
-bool pli_reachable_has_launcher(const struct pli_node *node)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%u", node->header->launcher);
-    return access(path, F_OK) == 0;
-}
-
 bool pli_reachable_has_ended(uint64_t proc)
 {
-    const struct pli_node *node = &pli_proc.boot->node;
-    if ((proc & job_part) != pli_proc.boot->job) {
-        const struct pli_other_job *o = pli_other_job_find(proc & job_part);
-        if (o == NULL || !pli_reachable_has_launcher(&o->node)) {
-            return true;
-        }
-        node = &o->node;
-    }
-    return pli_node_has_ended(node, (uint32_t)proc);
+    return (proc & job_part) != pli_proc.boot->job
+               ? pli_other_job_has_ended(proc)
+               : pli_node_has_ended(&pli_proc.boot->node, (uint32_t)proc);
 }

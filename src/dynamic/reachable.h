@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 struct pli_comm;
-struct pli_node;
 
 // Jobs that were started separately can connect only if all ranks that take part are on one host.
 // Fails if `proc`, a process or the number of a job, is of another job and the members of comm are
@@ -20,8 +19,6 @@ enum pli_err pli_reachable_check_host(const char *host);
 // The error for a job that IMPI has joined to this one.
 enum pli_err pli_reachable_refuse_joined(void);
 
-// Whether the launcher of a job still runs.
-bool pli_reachable_has_launcher(const struct pli_node *node);
 // Whether a process of this job, or of a job that this one is connected to, has ended.
 bool pli_reachable_has_ended(uint64_t proc);
 

@@ -92,12 +92,12 @@ static const char *program_of(const struct pli_spawner_request *request,
     return request->commands[i];
 }
 
-// The new processes cannot be connected to: have all of them ended. The answer says which one ended
-// by itself.
-static enum pli_err unspawn(struct pli_comm *comm, struct pli_answer *started,
+// The new processes cannot be connected to: have all of them ended. is_known: others may think that
+// they are. The answer says which one ended by itself.
+static enum pli_err unspawn(struct pli_comm *comm, struct pli_answer *started, bool is_known,
                             struct pli_answer *answer)
 {
-    struct pli_ask_unspawn ask = { started->first, started->n };
+    struct pli_ask_unspawn ask = { started->first, started->n, is_known, 0 };
     started->n = 0;
     return pli_launcher_call(comm->ep->lane, PLI_ASK_UNSPAWN, &ask, sizeof ask, answer);
 }
@@ -109,7 +109,7 @@ static enum pli_err undo_spawn(const struct pli_spawner_request *request,
 {
     uint32_t n = started->n;
     struct pli_answer a = { 0 };
-    enum pli_err err = unspawn(comm, started, &a);
+    enum pli_err err = unspawn(comm, started, false, &a);
     a.text[sizeof a.text - 1] = '\0';
     return err != PLI_OK ? err
                          : pli_fail(PLI_ERR_SPAWN,
@@ -207,11 +207,12 @@ enum pli_err pli_spawner_start(const struct pli_spawner_request *request, int ro
     enum pli_err err = share_counts(counts_out, n_part, root, comm);
     *n_part_out = err == PLI_OK ? n_part : 0;
     err = why != PLI_OK ? why : err;
+    bool is_known = err == PLI_OK;
     if (err == PLI_OK) {
         err = pli_intercomm_join(comm, root, pair_comm, 1, PLI_OK, out);
     }
     if (err != PLI_OK && started.n > 0) { // they would wait in MPI_Init for ever
-        unspawn(comm, &started, &unused);
+        unspawn(comm, &started, is_known, &unused);
     }
     pli_first_contact_free(pair_comm);
     pli_process_recount();

@@ -15,6 +15,7 @@
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/progress.h"
+#include "dynamic/spawner.h"
 #include "elastic/elastic_world.h"
 #include "net/shm/shm.h"
 #include "obj/comm.h"
@@ -112,7 +113,8 @@ static void on_news(void)
 {
     struct pli_comm *world = pli_comm_any(MPI_COMM_WORLD);
     uint32_t now = (uint32_t)atomic_load(&pli_boot.node.header->world);
-    if (world == NULL || pthread_mutex_trylock(&lock) != 0) {
+    bool is_other = pli_spawner_has_parent(); // that has a world of its own, which stays as it is
+    if (world == NULL || is_other || pthread_mutex_trylock(&lock) != 0) {
         return;
     }
     bool is_due = false;

@@ -20,6 +20,7 @@
 #include "msg/statistics_hooks.h"
 #include "msg/wait_record.h"
 #include "net/net.h"
+#include "net/shm/other_job.h"
 #include "net/shm/shm_sleep.h"
 
 enum {
@@ -78,7 +79,10 @@ static int poll(struct pli_lane *lane)
     uint32_t n_poll = atomic_load_explicit(&lane->n_poll, memory_order_relaxed);
     atomic_store_explicit(&lane->n_poll, n_poll + 1, memory_order_relaxed);
     while (n < BATCH && (cell = pli_shm_peek(&lane->shm)) != NULL) {
-        if (cell->kind <= PLI_MSG_RTS) {
+        if (__builtin_expect(cell->src_proc >> PLI_OTHER_JOB_INDEX != 0, 0) &&
+            pli_other_job_is_lost(cell->src_proc)) {
+            // nothing is done
+        } else if (cell->kind <= PLI_MSG_RTS) {
             pli_deliver_cell(lane, cell);
         } else {
             pli_rndv_cell(lane, cell);

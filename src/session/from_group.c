@@ -15,7 +15,6 @@
 #include "obj/session.h"
 #include "session/setup.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static enum pli_err check(const struct pli_group *group, const char *what, const char *tag)
@@ -120,37 +119,54 @@ static void free_private(struct pli_comm *c)
     }
 }
 
+// The leaders meet. why: that the local group could not be made; the other group, which may be well
+// and waits for this one, hears of it there.
+static enum pli_err meet(struct pli_group *local, int local_leader, MPI_Group remote_group,
+                         int remote_leader, const char *tag, enum pli_err why,
+                         struct pli_comm **leaders_out, int *far_out)
+{
+    struct pli_fail_saved saved;
+    pli_fail_save(&saved, why);
+    enum pli_err err = connect_leaders(local, local_leader, remote_group, remote_leader, tag,
+                                       leaders_out, far_out);
+    if (why == PLI_OK) {
+        return err;
+    }
+    if (err == PLI_OK && !(*leaders_out)->is_span) { // IMPI has no word for it
+        pli_intercomm_refuse(*leaders_out, *far_out, why);
+    }
+    return pli_fail_repeat(&saved);
+}
+
 enum pli_err pli_from_group_inter(struct pli_group *local, int local_leader, MPI_Group remote_group,
                                   int remote_leader, const char *tag, struct pli_info *info,
                                   struct pli_errhandler *errhandler, struct pli_comm **out)
 {
-    struct pli_comm *local_comm, *leader_comm = NULL;
+    struct pli_comm *local_comm = NULL, *leader_comm = NULL;
     int far = 0;
-    enum pli_err err = check(local, "local_group", tag), leader_err = PLI_OK;
+    enum pli_err err = check(local, "local_group", tag);
     if (err == PLI_OK && (local_leader < 0 || local_leader >= local->size)) {
         err = pli_fail(PLI_ERR_RANK, "argument local_leader is %d, but local_group has %d ranks",
                        local_leader, local->size);
     }
-    if (err == PLI_OK) {
-        err = pli_setup_comm(local, tag, "MPI_Intercomm_create_from_groups", false, &local_comm);
-    }
     if (err != PLI_OK) {
         return err;
     }
-    char why[512] = "";
-    if (local_comm->rank == local_leader) {
-        leader_err = connect_leaders(local, local_leader, remote_group, remote_leader, tag,
-                                     &leader_comm, &far);
-        if (leader_err != PLI_OK) {
-            snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
-        }
+    err = pli_setup_comm(local, tag, "MPI_Intercomm_create_from_groups", false, &local_comm);
+    if (pli_group_rank_of(local, local->me) == local_leader) {
+        err = meet(local, local_leader, remote_group, remote_leader, tag, err, &leader_comm, &far);
     }
-    // A leader that failed to connect goes on, so that its group gets the error too.
-    MPI_Comm h =
-        leader_comm != NULL ? (MPI_Comm)pli_handle_of(leader_comm, PLI_KIND_COMM) : MPI_COMM_NULL;
-    err = pli_intercomm_create(local_comm, local_leader, h, far, 0, out);
-    if (leader_err != PLI_OK) {
-        err = pli_fail(leader_err, "%s", why);
+    if (local_comm != NULL) {
+        // A leader that failed to connect goes on, so that its group gets the error too.
+        struct pli_fail_saved saved;
+        pli_fail_save(&saved, err);
+        MPI_Comm h = leader_comm != NULL ? (MPI_Comm)pli_handle_of(leader_comm, PLI_KIND_COMM)
+                                         : MPI_COMM_NULL;
+        bool is_told = err != PLI_OK && !local_comm->is_span;
+        enum pli_err made = is_told
+                                ? pli_intercomm_join(local_comm, local_leader, NULL, far, err, out)
+                                : pli_intercomm_create(local_comm, local_leader, h, far, 0, out);
+        err = saved.err == PLI_OK ? made : pli_fail_repeat(&saved);
     }
     free_private(leader_comm);
     free_private(local_comm);

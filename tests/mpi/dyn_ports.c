@@ -64,6 +64,7 @@ static void serve(MPI_Comm group, int root, const char *name, int n, const char 
     while (gate != NULL && access(gate, F_OK) == 0) {
         nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
     }
+    T_MPI(MPI_Barrier(group)); // looks at what has come
     for (int i = 0; i < n; i++) {
         T_MPI(MPI_Comm_accept(port, MPI_INFO_NULL, root, group, &inter));
         use(inter, 0);
@@ -192,6 +193,24 @@ static void refuse(void)
     T_REFUSED(MPI_Publish_name("", MPI_INFO_NULL, port), MPI_ERR_SERVICE, "empty");
 }
 
+// The name that the first rank publishes is taken back by the last, and can be published again.
+static void take_back(MPI_Comm home, int rank, int size, const char *name)
+{
+    char port[MPI_MAX_PORT_NAME];
+    T_MPI(MPI_Open_port(MPI_INFO_NULL, port));
+    for (int i = 0; i < 2; i++) {
+        if (rank == 0) {
+            T_MPI(MPI_Publish_name(name, MPI_INFO_NULL, port));
+        }
+        MPI_Barrier(home);
+        if (rank == size - 1) {
+            T_MPI(MPI_Unpublish_name(name, MPI_INFO_NULL, port));
+        }
+        MPI_Barrier(home);
+    }
+    T_MPI(MPI_Close_port(port));
+}
+
 int main(int argc, char **argv)
 {
     t_start(&argc, &argv);
@@ -222,6 +241,7 @@ int main(int argc, char **argv)
     T_MPI(MPI_Comm_split(home, is_server, rank, &group));
     MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN);
     time_out(home, group, is_server);
+    take_back(home, rank, size, name);
     if (is_server) {
         serve(group, 0, name, 3, NULL);
     } else {

@@ -49,6 +49,32 @@ static void refuse(MPI_Group group, int dead)
     }
 }
 
+// In the group of the even or odd ranks.
+static int last_of(int first)
+{
+    return (size - 1 - first) / 2;
+}
+
+// Between the even and the odd ones: those of a group without dead members fail too.
+static void between(MPI_Group world, int leader, int far_leader)
+{
+    MPI_Group mine, far;
+    MPI_Comm c = MPI_COMM_NULL;
+    int class = 0, first[1][3] = { { rank % 2, size - 1, 2 } };
+    MPI_Group_range_incl(world, 1, first, &mine);
+    first[0][0] = 1 - rank % 2;
+    MPI_Group_range_incl(world, 1, first, &far);
+    for (int i = 0; i < 3; i++) {
+        MPI_Error_class(MPI_Intercomm_create_from_groups(mine, leader, far, far_leader, "between",
+                                                         MPI_INFO_NULL, MPI_ERRORS_RETURN, &c),
+                        &class);
+        T_EQ(class, MPIX_ERR_PROC_FAILED);
+        T_OK(c == MPI_COMM_NULL);
+    }
+    MPI_Group_free(&mine);
+    MPI_Group_free(&far);
+}
+
 // The last `n_dead` have died or will; the others make communicators without them.
 static void others(MPI_Group world, int n_dead)
 {
@@ -102,6 +128,8 @@ int main(int argc, char **argv)
         others(world, size - dead);
         refuse(world, size - 1); // the first that died is named
         skip(world, dead, "living");
+        between(world, 0, 0);
+        between(world, last_of(rank % 2), last_of(1 - rank % 2)); // one at least is dead
     }
     MPI_Group_free(&world);
     T_MPI(MPI_Session_finalize(&session));

@@ -162,6 +162,30 @@ static int do_split(MPI_Comm c)
     return MPI_Comm_split(c, 0, rank, &d);
 }
 
+// Wait until all of them are known to be dead.
+static void settle(MPI_Comm c)
+{
+    int n = 0;
+    while (n < n_victim) {
+        MPI_Group g;
+        MPIX_Comm_get_failed(c, &g);
+        MPI_Group_size(g, &n);
+        MPI_Group_free(&g);
+    }
+}
+
+// Of a group with dead members: some of the others have to do with none of them.
+static int do_group(MPI_Comm c)
+{
+    MPI_Group all;
+    MPI_Comm d;
+    settle(c);
+    MPI_Comm_group(c, &all);
+    int rc = MPI_Comm_create_group(c, all, 0, &d);
+    MPI_Group_free(&all);
+    return rc;
+}
+
 // The copy never gets a context; MPI_Finalize must not wait for it.
 static int do_idup(MPI_Comm c)
 {
@@ -304,7 +328,7 @@ static const struct {
             { "isends", do_isends },     { "rendezvous", do_rendezvous },
             { "ssend", do_ssend },       { "sendrecv", do_sendrecv },
             { "agree", do_agree },       { "idup", do_idup },
-            { "accept", do_accept } };
+            { "accept", do_accept },     { "group", do_group } };
 
 // The new communicator works, for all kinds of traffic.
 static void use(MPI_Comm c, int want)
@@ -359,18 +383,6 @@ static void check_failed(MPI_Comm c)
     MPI_Group_size(failed, &n);
     T_EQ(n, n_victim);
     MPI_Group_free(&failed);
-}
-
-// Wait until all of them are known to be dead.
-static void settle(MPI_Comm c)
-{
-    int n = 0;
-    while (n < n_victim) {
-        MPI_Group g;
-        MPIX_Comm_get_failed(c, &g);
-        MPI_Group_size(g, &n);
-        MPI_Group_free(&g);
-    }
 }
 
 // The victims die one after the other, however late each of them gets a processor: the next one

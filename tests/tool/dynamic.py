@@ -76,6 +76,30 @@ def client_dies(name):
     end(server, "server of a client that died")
 
 
+def client_dies_at(name, fault):
+    """The same at a point: when nobody looks for what it said, and when the roots have met."""
+    gate = tempfile.NamedTemporaryFile(delete=False)
+    server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1, gate.name)
+    if fault != "port_hello":
+        os.unlink(gate.name)
+    dead = start(MPIEXEC, "-n", 2, PORTS, "call", name, 1, env={"PLIANT_FAULT": fault})
+    out, _ = dead.communicate(timeout=60 * SLOW)
+    check(dead.returncode == 128 + signal.SIGKILL, f"a client that dies at {fault}: rc {dead.returncode}\n{out}")
+    if fault == "port_hello":
+        os.unlink(gate.name)
+    end(start(MPIEXEC, "-n", 2, PORTS, "call", name, 1), f"client after one that died at {fault}")
+    end(server, f"server of a client that died at {fault}")
+
+
+def server_dies_at_once(name):
+    """The server dies when the roots have met."""
+    server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1, env={"PLIANT_FAULT": "port_accepted"})
+    client = start(MPIEXEC, "-n", 2, PORTS, "call", name, 1)
+    out, _ = client.communicate(timeout=60 * SLOW)
+    check(client.returncode == 1 and "has ended" in out, f"client of a server that dies: rc {client.returncode}\n{out}")
+    server.communicate(timeout=60 * SLOW)
+
+
 def joined():
     """Two jobs, and one without mpiexec, with a socket between them."""
     program = os.path.join(BIN, "mpi.dyn_join")
@@ -119,6 +143,9 @@ def main():
         server_dies(base + " e")
         for i in range(3):
             client_dies(f"{base} f{i}")
+        for fault in ("port_hello", "port_called"):
+            client_dies_at(f"{base} {fault}", fault)
+        server_dies_at_once(base + " g")
         joined()
         solo(env)
         for _ in range(5):

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -136,6 +137,30 @@ const struct pli_other_job *pli_other_job_find(uint64_t job)
 {
     uint32_t number = pli_jobtab_find_job(&pli_boot.node, job, NULL);
     return number != 0 ? by_number(number) : NULL;
+}
+
+bool pli_other_job_has_launcher(const struct pli_node *node)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u", node->header->launcher);
+    return access(path, F_OK) == 0;
+}
+
+bool pli_other_job_has_ended(uint64_t proc)
+{
+    const struct pli_other_job *o = pli_other_job_find(proc & ~(uint64_t)UINT32_MAX);
+    return o == NULL || !pli_other_job_has_launcher(&o->node) ||
+           pli_node_has_ended(&o->node, (uint32_t)proc);
+}
+
+bool pli_other_job_is_lost(uint32_t src)
+{
+    uint32_t number = src >> PLI_OTHER_JOB_INDEX;
+    if (number < PLI_JOBTAB_N_JOB && by_number(number) != NULL) {
+        return false;
+    }
+    pli_log(PLI_INFO, "dropped a message of another job: %s", pli_fail_take(NULL));
+    return true;
 }
 
 static struct pli_other_job *must(uint32_t number)

@@ -40,9 +40,18 @@ enum pli_err pli_other_job_meet(const struct pli_other_job_name *name);
 // A job that some process of this one has met, NULL: none, or it is gone. Context: any thread.
 const struct pli_other_job *pli_other_job_find(uint64_t job);
 
+// Whether the launcher of a job still runs.
+bool pli_other_job_has_launcher(const struct pli_node *node);
+// Whether a process of another job has ended, perhaps with its job. Context: any thread.
+bool pli_other_job_has_ended(uint64_t proc);
+
 // In messages of another job its number here is above the sender's index, and above the offset of a
 // block.
 enum { PLI_OTHER_JOB_SHIFT = 56, PLI_OTHER_JOB_INDEX = 24 };
+
+// Whether a message comes from a job that ended before this process had met it: nobody waits for an
+// answer, and what it refers to cannot be read.
+bool pli_other_job_is_lost(uint32_t src) __attribute__((cold));
 
 uint64_t pli_other_job_proc_slow(uint32_t src) __attribute__((cold));
 struct pli_shm_block *pli_other_job_block_slow(uint64_t offset) __attribute__((cold));
