@@ -239,6 +239,41 @@ static enum pli_err write_back(const struct atomic_write *w, char *buf, size_t s
     return err;
 }
 
+static int make_hole(const struct pli_file *f, MPI_Offset at, MPI_Offset len)
+{
+    int rc;
+    do {
+        rc = fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, len);
+    } while (rc != 0 && errno == EINTR);
+    return rc;
+}
+
+// Holes where the data behind the end was to be, which is not all of it: they need no space, as
+// zeros would. False: the file system has none.
+static bool make_holes(const struct atomic_write *w)
+{
+    const struct pli_file *f = w->a->file;
+    MPI_Offset pos = w->a->pos + (MPI_Offset)w->n;
+    struct pli_cursor c;
+    struct iovec iov[N_RUN];
+    size_t left = w->a->len - w->n;
+    if (f->view.is_dense) {
+        return left == 0 || make_hole(f, w->hi - (MPI_Offset)left, (MPI_Offset)left) == 0;
+    }
+    pli_file_view_cursor(&f->view, &c, NULL, pos, left);
+    while (left > 0) {
+        int n;
+        left -= pli_cursor_iov(&c, iov, N_RUN, left, &n);
+        for (int i = 0; i < n; i++) {
+            MPI_Offset at = (MPI_Offset)(uintptr_t)iov[i].iov_base;
+            if (make_hole(f, at, (MPI_Offset)iov[i].iov_len) != 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 // Behind the end that the file had: it gets that again, unless others have written further behind.
 static enum pli_err shorten(struct atomic_write *w)
 {
@@ -257,6 +292,9 @@ static enum pli_err shorten(struct atomic_write *w)
         return ftruncate(f->fd, size) == 0 || (syncfs(f->fd) == 0 && ftruncate(f->fd, size) == 0)
                    ? PLI_OK
                    : pli_file_sys_fail(errno, "shorten", f->name, size, w->size - size);
+    }
+    if (make_holes(w)) {
+        return PLI_OK;
     }
     size_t len = w->a->len - w->n;
     char *zero = calloc(len + 1, 1);

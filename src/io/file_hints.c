@@ -209,19 +209,24 @@ enum pli_err pli_file_hints_note_nodes(struct pli_file *f, int n)
 
 // The size of the buffer and the members that aggregate stay as they were when the file was opened:
 // others know them.
-enum pli_err pli_file_hints_set(struct pli_file *f, struct pli_info *info)
+enum pli_err pli_file_hints_change(struct pli_file *f, struct pli_info *info)
 {
     int64_t buffer = f->hints.buffer;
     int nodes = f->hints.nodes;
     char text[24];
-    enum pli_err err = pli_file_check_idle(f, "MPI_File_set_info");
-    err = err == PLI_OK ? pli_file_hints_take(f, info) : err;
+    enum pli_err err = pli_file_hints_take(f, info);
     f->hints.buffer = buffer;
     snprintf(text, sizeof text, "%lld", (long long)buffer);
     if (err == PLI_OK && f->hints.info != NULL) {
         err = pli_info_set(f->hints.info, "cb_buffer_size", text);
     }
     return err == PLI_OK ? pli_file_hints_note_nodes(f, nodes) : err;
+}
+
+enum pli_err pli_file_hints_set(struct pli_file *f, struct pli_info *info)
+{
+    enum pli_err err = pli_file_check_idle(f, "MPI_File_set_info");
+    return err == PLI_OK ? pli_file_hints_change(f, info) : err;
 }
 
 enum pli_err pli_file_hints_get(struct pli_file *f, struct pli_info **out)

@@ -29,6 +29,8 @@ void pli_file_hints_init(struct pli_file *f);
 // Take hints over; info may be NULL. Values that cannot be are left alone, as MPI wants it.
 enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info);
 void pli_file_hints_release(struct pli_file *f);
+// The same for a file that is open.
+enum pli_err pli_file_hints_change(struct pli_file *f, struct pli_info *info);
 // Note how many members aggregate, so that MPI_File_get_info tells.
 enum pli_err pli_file_hints_note_nodes(struct pli_file *f, int n);
 

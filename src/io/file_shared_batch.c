@@ -452,6 +452,9 @@ static void *body(void *arg)
         if (!atomic_compare_exchange_strong(&batch->state, &state, IDLE) || state == ENDING) {
             return NULL;
         }
+        // Who adds a line wakes the thread without a fence: after this barrier the line is found
+        // here, or the thread was found idle there.
+        pli_shm_order();
         if (flush(batch, false) != PLI_OK) {
             pli_fail_take(NULL); // it is kept
         }

@@ -162,7 +162,7 @@ enum pli_err pli_file_view_set(struct pli_file *f, MPI_Offset disp, struct pli_d
     f->pos = 0;
     pthread_mutex_unlock(&f->lock);
     pli_file_view_release(&old);
-    err = pli_file_hints_take(f, info);
+    err = pli_file_hints_change(f, info);
     return err == PLI_OK ? pli_file_shared_reset(f) : err;
 }
 

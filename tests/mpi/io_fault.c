@@ -29,12 +29,15 @@ static struct {
     size_t most;   // bytes that a call moves; 0: all
     int interrupt; // every second call is interrupted
     int slow;      // ms that a call of another thread takes
+    int behind;    // of this file: the first call that fails has another rank write at BEHIND
     int sync_error, open_error, lock_error;
     int is_far;     // files are on a file system of the network
     int peer_error; // every third time that memory of another process is read
 } fault;
 static int n_call, n_behind; // of these in another thread than that of main
 static pthread_t main_thread;
+
+enum { BEHIND = 1 << 20 };
 
 static ssize_t move_data(long number, int fd, const struct iovec *iov, int n, off_t at)
 {
@@ -48,6 +51,10 @@ static ssize_t move_data(long number, int fd, const struct iovec *iov, int n, of
         return -1;
     }
     if (fault.error != 0 && fault.after-- <= 0) {
+        if (fault.behind > 0) {
+            T_EQ(syscall(SYS_pwrite64, fault.behind, "b", 1, BEHIND), 1);
+            fault.behind = 0;
+        }
         errno = fault.error;
         return -1;
     }
@@ -394,6 +401,46 @@ static void check_limit_in_page(void)
         T_EQ(memcmp(seen, new, LEN), 0);
     }
     T_EQ(MPI_File_close(&f), 0);
+}
+
+// An atomic write makes the file longer and finds no more space when another rank has written
+// behind its range: the file stays as long as that, with nothing in the place of the write, as
+// holes need no space.
+static void check_no_space_behind(void)
+{
+    char *now = malloc(BEHIND + 1), text[MPI_MAX_ERROR_STRING];
+    int fd = open(path, O_RDWR), len;
+    T_MUST(now != NULL && fd >= 0);
+    bool has_holes = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1) == 0;
+    for (int records = 0; records < 2 && has_holes; records++) {
+        MPI_File f = open_with(records, false);
+        T_EQ(MPI_File_set_size(f, 0), 0);
+        T_EQ(MPI_File_set_atomicity(f, 1), 0);
+        if (me == 0) {
+            long found = 0;
+            T_EQ(MPI_File_write_at(f, 0, out, RECORD, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+            fault.most = 1000;
+            fault.after = 4;
+            fault.behind = fd;
+            fault.error = ENOSPC;
+            int rc = MPI_File_write_at(f, RECORD, out, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
+            fault.error = 0;
+            fault.most = 0;
+            expect(rc, MPI_ERR_NO_SPACE, ENOSPC, true);
+            MPI_Error_string(rc, text, &len);
+            T_OK(strstr(text, "could not be written back") == NULL);
+            T_EQ(syscall(SYS_pread64, fd, now, BEHIND + 1, 0), BEHIND + 1);
+            T_EQ(memcmp(now, out, RECORD), 0);
+            for (long i = RECORD; i < BEHIND; i++) {
+                found += now[i] != 0;
+            }
+            T_EQ(found, 0);
+            T_EQ(now[BEHIND], 'b');
+        }
+        T_EQ(MPI_File_close(&f), 0);
+    }
+    close(fd);
+    free(now);
 }
 
 // Space that is left out between what ranks write stays as it is, also where they write the same.
@@ -906,6 +953,7 @@ int main(int argc, char **argv)
     check_short();
     check_limit();
     check_limit_in_page();
+    check_no_space_behind();
     check_overlap();
     check_others();
     check_locks();

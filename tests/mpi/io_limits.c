@@ -251,6 +251,51 @@ static void hints(const char *path)
     T_EQ(MPI_File_close(&f), MPI_SUCCESS);
 }
 
+// A view comes with hints too. Those that all members had to know when the file was opened stay:
+// a longer buffer would be written beyond the end of the one that is there.
+static void hints_of_view(const char *path)
+{
+    enum { N_PIECE = 2048, BYTES = N_PIECE * PIECE };
+    const struct way small = { .buffer = 4096, .n_aggregator = 1 };
+    char *out = malloc(BYTES), *in = calloc(BYTES, 1), value[64] = "";
+    int room = sizeof value, is_there = 0;
+    MPI_Info info;
+    MPI_Datatype t, view;
+    T_MUST(out != NULL && in != NULL);
+    memset(out, 'a' + me, BYTES);
+    MPI_File f = open_with(path, &small);
+    MPI_Type_contiguous(PIECE, MPI_BYTE, &t);
+    MPI_Type_create_resized(t, 0, (MPI_Aint)PIECE * n + 1, &view); // with gaps
+    MPI_Type_commit(&view);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "romio_cb_write", "enable");
+    for (int i = 0; i < 2; i++) {
+        T_EQ(MPI_File_set_view(f, (MPI_Offset)me * PIECE, MPI_BYTE, view, "native", info),
+             MPI_SUCCESS);
+        T_EQ(MPI_File_write_at_all(f, 0, out, i == 0 ? PIECE : BYTES, MPI_BYTE, MPI_STATUS_IGNORE),
+             MPI_SUCCESS);
+        if (me == 0) {
+            MPI_Info_set(info, "cb_buffer_size", "1048576");
+            MPI_Info_set(info, "cb_nodes", "2");
+        }
+    }
+    T_EQ(MPI_File_read_at(f, 0, in, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    T_EQ(memcmp(in, out, BYTES), 0);
+    MPI_Info_free(&info);
+    T_EQ(MPI_File_get_info(f, &info), MPI_SUCCESS);
+    MPI_Info_get_string(info, "cb_buffer_size", &room, value, &is_there);
+    T_STR(value, "4096");
+    room = sizeof value;
+    MPI_Info_get_string(info, "cb_nodes", &room, value, &is_there);
+    T_STR(value, "1");
+    MPI_Info_free(&info);
+    MPI_Type_free(&view);
+    MPI_Type_free(&t);
+    T_EQ(MPI_File_close(&f), MPI_SUCCESS);
+    free(out);
+    free(in);
+}
+
 int main(int argc, char **argv)
 {
     char path[128];
@@ -261,6 +306,7 @@ int main(int argc, char **argv)
     threads(path);
     check_memory(path);
     hints(path);
+    hints_of_view(path);
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {
         unlink(path);
