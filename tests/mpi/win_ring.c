@@ -18,7 +18,7 @@
 #define IS_SANITIZED 0
 #endif
 
-enum { MOST = 8, PART = 1 << 18, LONG = 110000, ROUNDS = 60, STEPS = 40 };
+enum { MOST = 8, PART = 1 << 18, LONG = 110000, ROUNDS = 60, STEPS = 40, FILL = 300 };
 
 static int me, n;
 static unsigned char *mem;              // a part for each origin
@@ -298,34 +298,45 @@ static void young(void)
     }
 }
 
-// The same where rank 0 has no shared memory left for the lock of its window, which is asked for by
-// messages then. Where address space is scarce windows are in memory that is.
-static void crowded(void)
+// Windows of this rank alone, with all the memory that others could see. Returns how many. Where
+// address space is scarce their memory is what locks and rings are made of.
+static int fill_memory(MPI_Win *fill)
 {
-    enum { MOST_SIZE = 1 << 24, LEAST_SIZE = 1 << 12, EACH = 8, SMALL = 100 };
-    static MPI_Win fill[EACH * 13 + 2 * SMALL];
     int n_fill = 0;
+    long pages = 0;
     struct rlimit was;
-    MPI_Win win;
     void *base;
-    if (me == 0 && !IS_SANITIZED && !T_IS_ENDPOINT) {
-        getrlimit(RLIMIT_AS, &was);
-        setrlimit(RLIMIT_AS, &(struct rlimit){ 1 << 30, was.rlim_max });
-        MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, &fill[n_fill++]);
-        setrlimit(RLIMIT_AS, &was);
-        for (MPI_Aint size = MOST_SIZE; size >= LEAST_SIZE; size /= 2) {
-            for (int i = 0; i < EACH; i++) {
-                MPI_Win_allocate(size, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, &fill[n_fill++]);
-            }
-        }
-        for (int i = 0; i < 2 * SMALL - 1; i++) {
-            if (i < SMALL / 2) {
-                MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &fill[n_fill++]);
-            } else {
-                MPI_Win_create(mem, 8, 1, MPI_INFO_NULL, MPI_COMM_SELF, &fill[n_fill++]);
-            }
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f == NULL || fscanf(f, "%ld", &pages) != 1) {
+        return 0;
+    }
+    fclose(f);
+    getrlimit(RLIMIT_AS, &was);
+    rlim_t now = (rlim_t)(pages * sysconf(_SC_PAGESIZE)) + (64 << 20);
+    setrlimit(RLIMIT_AS, &(struct rlimit){ now < was.rlim_cur ? now : was.rlim_cur, was.rlim_max });
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, &fill[n_fill++]);
+    setrlimit(RLIMIT_AS, &was);
+    for (MPI_Aint size = 1 << 24; size >= 1 << 12; size /= 2) {
+        for (int i = 0; i < 8; i++) {
+            MPI_Win_allocate(size, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, &fill[n_fill++]);
         }
     }
+    for (int i = 0; i < 60; i++) {
+        MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &fill[n_fill++]);
+    }
+    while (n_fill < FILL) {
+        MPI_Win_create(mem, 8, 1, MPI_INFO_NULL, MPI_COMM_SELF, &fill[n_fill++]);
+    }
+    return n_fill;
+}
+
+// The same where rank 0 has no shared memory left for the lock of its window, which is asked for by
+// messages then.
+static void crowded(void)
+{
+    static MPI_Win fill[FILL];
+    MPI_Win win;
+    int n_fill = me == 0 && !IS_SANITIZED && !T_IS_ENDPOINT ? fill_memory(fill) : 0;
     MPI_Win_create(mem, 2 * (MPI_Aint)PART, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     at[0] = 0;
     unlock(win);
