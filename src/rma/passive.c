@@ -130,11 +130,12 @@ static enum pli_err acquire(struct pli_win *w, int rank, int hold)
                : err;
 }
 
-// Messages to a far member are dealt with when it answers: it keeps the order. What UCX does is
-// waited for.
+// Messages to a far member are dealt with when it answers: it keeps the order. A ring, and what UCX
+// does, are waited for.
 static enum pli_err release_far(struct pli_win *w, int rank, int hold)
 {
     struct question q;
+    pli_win_flush_ring(w, rank, "MPI_Win_unlock");
     pli_region_complete_gets(w->region, rank, "MPI_Win_unlock"); // or the next holder changes it
     enum pli_err err = pli_region_flush_ucx(w->region, rank);
     enum pli_err asked = ask(w, rank, PLI_WIN_UNLOCK, hold, &q);
@@ -273,10 +274,14 @@ static enum pli_err release_all(struct pli_win *w)
     return err;
 }
 
-// The same after what was done there is done.
+// The same after what was done there is done. Rings come first, also where no lock is held
+// (MPI_MODE_NOCHECK) and where one is given back by a message.
 static enum pli_err release_all_flushed(struct pli_win *w)
 {
     atomic_thread_fence(memory_order_seq_cst);
+    for (int i = 0; i < w->comm->size; i++) {
+        pli_win_flush_ring(w, i, "MPI_Win_unlock_all");
+    }
     pli_win_flush_local_all(w, "MPI_Win_unlock_all");
     enum pli_err rest = pli_region_flush_ucx_all(w->region);
     enum pli_err err = release_all(w);

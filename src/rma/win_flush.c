@@ -34,6 +34,11 @@ enum pli_err pli_win_flush_fault_all(struct pli_win *w)
     return err;
 }
 
+void pli_win_flush_ring(struct pli_win *w, int rank, const char *call)
+{
+    pli_win_ring_flush(w, rank, call);
+}
+
 void pli_win_flush_local(struct pli_win *w, int rank, const char *call)
 {
     pli_win_ring_flush_local(w, rank, call);

@@ -13,6 +13,8 @@ enum pli_err pli_win_flush(struct pli_win *w, int rank, const char *call);
 enum pli_err pli_win_flush_all(struct pli_win *w, const char *call);
 // The same of all, or members will find it done when they have read a message that follows.
 enum pli_err pli_win_flush_hand_over(struct pli_win *w, const char *call);
+// All that went to a member by a ring is done there.
+void pli_win_flush_ring(struct pli_win *w, int rank, const char *call);
 // Memory here that accesses to a member, or to all, use is free.
 void pli_win_flush_local(struct pli_win *w, int rank, const char *call);
 void pli_win_flush_local_all(struct pli_win *w, const char *call);

@@ -60,23 +60,37 @@ static void make(struct windows *w, MPI_Comm comm)
 // All members put, get and add. tag: other members, of the parents or the clones, have another one.
 static void use(MPI_Win win, long *mine, long tag)
 {
-    MPI_Group group;
-    int rank, size, right;
+    MPI_Group group, to, from;
+    int rank, size, right, left;
     long in = -1, one = 1, out, old = mine[2];
     MPI_Win_get_group(win, &group);
     MPI_Group_rank(group, &rank);
     MPI_Group_size(group, &size);
-    MPI_Group_free(&group);
     right = (rank + 1) % size;
+    left = (rank + size - 1) % size;
+    MPI_Group_incl(group, 1, &right, &to);
+    MPI_Group_incl(group, 1, &left, &from);
     mine[1] = 0;
     T_MPI(MPI_Win_fence(0, win));
     out = tag + rank;
     T_MPI(MPI_Put(&out, 1, MPI_LONG, right, 0, 1, MPI_LONG, win));
     T_MPI(MPI_Get(&in, 1, MPI_LONG, right, 2, 1, MPI_LONG, win));
     T_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
-    T_EQ(mine[0], tag + (rank + size - 1) % size);
+    T_EQ(mine[0], tag + left);
     T_EQ(mine[2], old);
     T_OK(in != -1);
+    for (int i = 1; i < 4; i++) {
+        out = tag + 10L * i + rank;
+        T_MPI(MPI_Win_post(from, 0, win));
+        T_MPI(MPI_Win_start(to, 0, win));
+        T_MPI(MPI_Put(&out, 1, MPI_LONG, right, 0, 1, MPI_LONG, win));
+        T_MPI(MPI_Win_complete(win));
+        T_MPI(MPI_Win_wait(win));
+        T_EQ(mine[0], tag + 10L * i + left);
+    }
+    MPI_Group_free(&to);
+    MPI_Group_free(&from);
+    MPI_Group_free(&group);
     for (int i = 0; i < 20; i++) {
         T_MPI(MPI_Win_lock(i % 2 == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, win));
         T_MPI(MPI_Accumulate(&one, 1, MPI_LONG, 0, 1, 1, MPI_LONG, MPI_SUM, win));

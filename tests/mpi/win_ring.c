@@ -7,10 +7,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "t.h"
 
-enum { MOST = 8, PART = 1 << 18, LONG = 110000, ROUNDS = 60, STEPS = 40 };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#else
+#define IS_SANITIZED 0
+#endif
+
+enum { MOST = 8, PART = 1 << 18, LONG = 110000, ROUNDS = 60, STEPS = 40, FILL = 300 };
 
 static int me, n;
 static unsigned char *mem;              // a part for each origin
@@ -220,6 +228,38 @@ static void compare(void)
     }
 }
 
+// Small puts to a rank that sleeps until it is told of them: they are done when the lock is given
+// back, whether it was asked for or not.
+static void unlock(MPI_Win win)
+{
+    long words[5];
+    for (int round = 0; round < 6; round++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (me == 1) {
+            if (round % 3 == 0) {
+                MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+            } else {
+                MPI_Win_lock_all(round % 3 == 1 ? 0 : MPI_MODE_NOCHECK, win);
+            }
+            usleep(20000); // most often the other one sleeps then
+            for (int i = 0; i < 5; i++) {
+                words[i] = round * 10 + i + 1;
+                MPI_Put(&words[i], 1, MPI_LONG, 0, at[0] + PART + i * 8, 1, MPI_LONG, win);
+            }
+            if (round % 3 == 0) {
+                MPI_Win_unlock(0, win);
+            } else {
+                MPI_Win_unlock_all(win);
+            }
+            MPI_Send(words, 5, MPI_LONG, 0, 0, MPI_COMM_WORLD);
+            memcpy(model[0], words, sizeof words);
+        } else if (me == 0) {
+            MPI_Recv(words, 5, MPI_LONG, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            T_OK(memcmp(mem + PART, words, sizeof words) == 0);
+        }
+    }
+}
+
 // A put to memory that is not attached changes nothing and is told at once, or at the next flush.
 static void refuse(MPI_Win win)
 {
@@ -258,6 +298,54 @@ static void young(void)
     }
 }
 
+// Windows of this rank alone, with all the memory that others could see. Returns how many. Where
+// address space is scarce their memory is what locks and rings are made of.
+static int fill_memory(MPI_Win *fill)
+{
+    int n_fill = 0;
+    long pages = 0;
+    struct rlimit was;
+    void *base;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f == NULL || fscanf(f, "%ld", &pages) != 1) {
+        return 0;
+    }
+    fclose(f);
+    getrlimit(RLIMIT_AS, &was);
+    rlim_t now = (rlim_t)(pages * sysconf(_SC_PAGESIZE)) + (64 << 20);
+    setrlimit(RLIMIT_AS, &(struct rlimit){ now < was.rlim_cur ? now : was.rlim_cur, was.rlim_max });
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, &fill[n_fill++]);
+    setrlimit(RLIMIT_AS, &was);
+    for (MPI_Aint size = 1 << 24; size >= 1 << 12; size /= 2) {
+        for (int i = 0; i < 8; i++) {
+            MPI_Win_allocate(size, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, &fill[n_fill++]);
+        }
+    }
+    for (int i = 0; i < 60; i++) {
+        MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &fill[n_fill++]);
+    }
+    while (n_fill < FILL) {
+        MPI_Win_create(mem, 8, 1, MPI_INFO_NULL, MPI_COMM_SELF, &fill[n_fill++]);
+    }
+    return n_fill;
+}
+
+// The same where rank 0 has no shared memory left for the lock of its window, which is asked for by
+// messages then.
+static void crowded(void)
+{
+    static MPI_Win fill[FILL];
+    MPI_Win win;
+    int n_fill = me == 0 && !IS_SANITIZED && !T_IS_ENDPOINT ? fill_memory(fill) : 0;
+    MPI_Win_create(mem, 2 * (MPI_Aint)PART, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    at[0] = 0;
+    unlock(win);
+    MPI_Win_free(&win);
+    while (n_fill > 0) {
+        MPI_Win_free(&fill[--n_fill]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -287,6 +375,8 @@ int main(int argc, char **argv)
         words(win, true);
         words(win, false);
         compare();
+        unlock(win);
+        compare();
         if (is_dynamic) {
             refuse(win);
             MPI_Barrier(MPI_COMM_WORLD);
@@ -295,6 +385,7 @@ int main(int argc, char **argv)
         MPI_Win_free(&win);
     }
     young();
+    crowded();
     free(mem);
     MPI_Finalize();
     return t_status();
