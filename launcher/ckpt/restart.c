@@ -363,7 +363,7 @@ bool pli_restart_node(struct pli_job *job)
     h->memory = (uint32_t)fd;
     h->epoch_ns += pli_clock_ns() - m->clock_ns; // clocks go on where they stopped
     gethostname(h->host, sizeof h->host - 1);
-    h->n_core = pli_binding_n_core(job);
+    pli_node_restart_cores(h, pli_binding_n_core(job));
     job->round = (uint32_t)atomic_exchange(&h->freeze, 0);
     if (!job->opt.takes_moved) { // else no process is restarted
         pli_node_save(h)->error = 0;

@@ -59,11 +59,19 @@ __attribute__((cold)) static void ask_for_short_turns(void)
     }
 }
 
+// Up to when no thread gives way, 0: not known. A job that is restarted on a machine which has run
+// for less long finds an earlier time there.
+static uint64_t paused_until(uint64_t now)
+{
+    uint64_t until = atomic_load_explicit(&busy_until, memory_order_relaxed);
+    return until <= now + PAUSE_MAX_NS ? until : 0;
+}
+
 // A call has taken a turn of something else. Mostly that was a moment's work, and to sleep costs
 // ten times what giving way does; beside what stays it is tried again rarely.
 static void pause_after(uint64_t begin, uint64_t end)
 {
-    uint64_t until = atomic_load_explicit(&busy_until, memory_order_relaxed);
+    uint64_t until = paused_until(end);
     uint64_t last = atomic_load_explicit(&pause_ns, memory_order_relaxed);
     bool has_stayed = until != 0 && begin < until + SOON * last;
     uint64_t next = !has_stayed ? PAUSE_NS : 2 * last < PAUSE_MAX_NS ? 2 * last : PAUSE_MAX_NS;
@@ -76,7 +84,7 @@ static bool loses_much(uint64_t begin, uint64_t end)
 {
     uint64_t lost = atomic_load_explicit(&lost_ns, memory_order_relaxed);
     uint64_t since = atomic_load_explicit(&lost_at, memory_order_relaxed);
-    uint64_t until = atomic_load_explicit(&busy_until, memory_order_relaxed);
+    uint64_t until = paused_until(end);
     since = since > until ? since : until; // in a pause nothing is known
     uint64_t forgotten = begin > since ? (begin - since) / LOST_PART : 0;
     lost = (lost > forgotten ? lost - forgotten : 0) + end - begin;
@@ -90,7 +98,7 @@ static bool loses_much(uint64_t begin, uint64_t end)
 static bool give_way(uint64_t begin, uint64_t *end_out)
 {
     *end_out = begin;
-    if (begin < atomic_load_explicit(&busy_until, memory_order_relaxed)) {
+    if (begin < paused_until(begin)) {
         return false;
     }
     if (__builtin_expect(!has_asked, 0)) {

@@ -101,6 +101,7 @@ struct pli_node_header {
     _Atomic uint32_t question; // the launcher's last: have you looked, and found nothing?
     // not 0: processes that stand still are to be copied, and the copies dumped
     _Atomic uint32_t freeze_copy;
+    uint32_t n_core_first; // n_core before the job was restarted elsewhere, 0: as it is
 };
 _Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its page");
 

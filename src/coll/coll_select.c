@@ -373,10 +373,11 @@ static bool is_dense(const struct pli_datatype *t)
            t->size <= PLI_BOARD_WINDOW_SMALL;
 }
 
-// All members see the same: they belong to one job, and the cores are those that it was given.
+// All members see the same: they belong to one job, and the cores are those that it was given when
+// it began.
 static bool has_cores(const struct pli_coll_args *a, bool for_each)
 {
-    bool is_enough = (uint32_t)a->n <= pli_proc.boot->node.header->n_core;
+    bool is_enough = (uint32_t)a->n <= pli_node_first_cores(pli_proc.boot->node.header);
     return pli_comm_state_hosts(a->comm)->n_host == 1 && is_enough == for_each;
 }
 

@@ -11,6 +11,7 @@
 #include "comm/endpoint_static.h"
 #include "msg/arena.h"
 #include "msg/bsend.h"
+#include "msg/eager.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/message_log.h"
@@ -47,11 +48,17 @@ static unsigned long count_threads(void)
     return stat("/proc/self/task", &st) == 0 && st.st_nlink > 2 ? st.st_nlink - 2 : 1;
 }
 
+// Of the program: what it is done with is left to the parent.
+static size_t count_requests(const struct pli_lane *lane)
+{
+    return pli_handle_pool_live(&lane->requests) - lane->n_copy;
+}
+
 size_t pli_fork_child_count_requests(void)
 {
     size_t n = 0;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
-        n += pli_proc.lanes[i] != NULL ? pli_handle_pool_live(&pli_proc.lanes[i]->requests) : 0;
+        n += pli_proc.lanes[i] != NULL ? count_requests(pli_proc.lanes[i]) : 0;
     }
     return n;
 }
@@ -69,7 +76,7 @@ static enum pli_err check_objects(void)
         if (lane != NULL) {
             pli_progress_once(lane); // requests that the program freed may have completed
             pli_lock_take(&lane->lock);
-            n += pli_handle_pool_live(&lane->requests);
+            n += count_requests(lane);
             pli_lock_drop(&lane->lock);
         }
     }
@@ -125,7 +132,7 @@ enum pli_err pli_fork_child_may(void)
     }
     pli_bsend_flush();
     pli_comm_each(flush_buffer, NULL);
-    pli_process_drain();
+    pli_process_drain(false);
     return check_objects();
 }
 
@@ -258,6 +265,7 @@ enum pli_err pli_fork_child_begin(uint32_t index, const struct pli_fork_clones *
     bool is_shared = pli_proc.boot->node.rows[pli_proc.boot->row].is_shared != 0;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         if (pli_proc.lanes[i] != NULL) {
+            pli_eager_drop_copies(pli_proc.lanes[i]);
             pli_lane_leave(pli_proc.lanes[i]);
         }
     }

@@ -178,13 +178,20 @@ static bool is_unasked(const struct pli_request *r)
            atomic_load_explicit(&r->conn->shm.box->is_full, memory_order_relaxed) == 0;
 }
 
+static void end_copy(struct pli_request *c)
+{
+    pli_lock_take(&c->lane->lock);
+    c->lane->n_copy--;
+    pli_lock_drop(&c->lane->lock);
+}
+
 static const struct pli_request_ops copy_ops = {
     .name = "send",
     .has_peer = true,
     .start = pli_request_no_start,
     .cancel = pli_request_no_cancel,
     .finish = pli_request_plain_finish,
-    .clean = pli_request_plain_clean,
+    .clean = end_copy,
 };
 
 // A send of a copy of the data, as if the program had freed it; NULL: no memory.
@@ -198,6 +205,7 @@ __attribute__((cold)) static struct pli_request *copy_of(const struct pli_reques
     }
     pack_all(r, data);
     c->ops = &copy_ops;
+    c->lane->n_copy++;
     c->flags = PLI_REQ_SEND | PLI_REQ_OWNS_BUFFER | PLI_REQ_LATE;
     c->state = PLI_REQ_FREED;
     pli_request_hold(r->comm);
@@ -235,6 +243,37 @@ __attribute__((cold)) static bool issue_late(struct pli_request *r)
     }
     pli_request_complete(is_sent ? r : c, PLI_OK);
     return is_sent;
+}
+
+// The process that was cloned goes on sending what is in these copies. The end of a communicator
+// is its matter, too, where nothing else has it any more.
+static void drop_copies(struct pli_list *list)
+{
+    struct pli_list *at = list->next;
+    while (at != list) {
+        struct pli_request *r = PLI_CONTAINER(at, struct pli_request, link);
+        at = at->next;
+        if ((r->flags & PLI_REQ_LATE) == 0) {
+            continue;
+        }
+        pli_list_remove(&r->link);
+        r->state &= (uint16_t)~PLI_REQ_OPEN;
+        pli_cma_offer_end(r);
+        if (r->comm->is_freed) {
+            r->comm = NULL;
+        }
+        pli_request_complete(r, PLI_OK);
+    }
+}
+
+void pli_eager_drop_copies(struct pli_lane *lane)
+{
+    drop_copies(&lane->streams);
+    for (uint32_t b = 0; b < lane->n_bucket; b++) {
+        for (struct pli_conn *c = lane->conns[b]; c != NULL; c = c->next) {
+            drop_copies(&c->open);
+        }
+    }
 }
 
 static bool issue(struct pli_request *r)

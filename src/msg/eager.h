@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct pli_conn;
+struct pli_lane;
 struct pli_request;
 
 // Largest message that goes without a handshake. In a collective many ranks copy at a time and wait
@@ -30,5 +31,8 @@ void pli_eager_queue(struct pli_request *r);
 bool pli_eager_retry_notes(struct pli_conn *c);
 void pli_eager_retry(struct pli_conn *c);
 void pli_eager_note(struct pli_conn *c, int kind, const uint64_t word[3]);
+
+// In a process that was forked: its parent has the copies of what sends had that are done.
+void pli_eager_drop_copies(struct pli_lane *lane);
 
 #endif

@@ -77,6 +77,7 @@ struct pli_lane {
     struct pli_handle_pool requests;
     struct pli_list streams; // sends whose data goes out in pieces, receives that read later
     uint32_t n_offer;        // sends that were offered and may be read, see cma.c
+    uint32_t n_copy;         // requests of copies of small data, see eager.c
     uint8_t both_left;       // large messages for which data counts as going both ways
     bool is_posting;         // a nonblocking receive begins that finds its message
     struct pli_list stalled; // conns with something pending

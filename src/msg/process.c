@@ -157,26 +157,26 @@ bool pli_process_has_threads(void)
     return has;
 }
 
-static bool has_unsent(struct pli_lane *lane)
+static bool has_unsent(struct pli_lane *lane, bool is_leaving)
 {
     pli_lock_take(&lane->lock);
     bool has = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
-               lane->net->ops->has_unsent(lane->net) || pli_lane_has_copy(lane);
+               lane->net->ops->has_unsent(lane->net) || (is_leaving && pli_lane_has_copy(lane));
     pli_lock_drop(&lane->lock);
     return has;
 }
 
 // Wait until nothing is on its way out any more. All lanes move on meanwhile: what one has to send
 // may need an answer that another process can give only when one of ours has answered it.
-void pli_process_drain(void)
+void pli_process_drain(bool is_leaving)
 {
     struct pli_waiter w = { .lane = pli_proc.lanes[0], .is_restless = true };
     bool is_busy = true;
     while (is_busy) {
-        is_busy = has_unsent(w.lane);
+        is_busy = has_unsent(w.lane, is_leaving);
         for (int i = 1; i < PLI_NODE_N_LANE; i++) {
             struct pli_lane *lane = pli_proc.lanes[i];
-            if (lane != NULL && has_unsent(lane)) {
+            if (lane != NULL && has_unsent(lane, is_leaving)) {
                 is_busy = true;
             }
             if (lane != NULL) {
@@ -215,10 +215,10 @@ void pli_process_close(void)
     pthread_mutex_lock(&guard);
     if (--n_user == 0) {
         pli_progress_thread_stop();
-        pli_process_drain();
+        pli_process_drain(true);
         close_nets(false);
         say_bye();
-        pli_process_drain();
+        pli_process_drain(true);
         close_nets(true);
         pli_proc.boot->ops->tell(pli_proc.boot, PLI_NODE_FINALIZED);
     }

@@ -28,8 +28,9 @@ bool pli_process_has_threads(void);
 // Locks are taken from now on. Context: no lock held, no other thread inside a call.
 void pli_process_lock(void);
 
-// Wait until nothing is on its way out any more. Context: no lock held.
-void pli_process_drain(void);
+// Wait until nothing is on its way out any more. is_leaving: nor anything that others have yet to
+// fetch from copies of ours. Context: no lock held.
+void pli_process_drain(bool is_leaving);
 
 // The process's first endpoint: what ranks of MPI_COMM_WORLD are.
 struct pli_endpoint *pli_process_ep(void);

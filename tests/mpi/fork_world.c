@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Fork: what clones have, who they are, and that the job goes on as if they had always been.
 // "once M": ranks 0 to M-1 are cloned. "again": forks until 8 ranks are there. "refuse": all that
-// must fail, and leaves the world as it was.
+// must fail, and leaves the world as it was. "late": a message is under way that its sender is done
+// with, and that is received afterwards.
 #include "fork_t.h"
 
 #include <sched.h>
@@ -284,6 +285,34 @@ static void refuse(void)
     once(1); // and after all that it works
 }
 
+// Rank 0 is outside MPI and has as many small messages of rank 1 as that one has blocks for.
+static void late(void)
+{
+    enum { LEN = 1000, BLOCKS = 64, AWAY_S = 3 };
+    static char text[LEN];
+    int was = rank_of(MPI_COMM_WORLD), pid = (int)getpid();
+    MPI_Comm dup;
+    T_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &dup));
+    talk(dup);
+    if (was == 0) {
+        sleep(AWAY_S);
+    }
+    for (int i = 0; i <= BLOCKS && was == 1; i++) {
+        memset(text, i, LEN);
+        T_MPI(MPI_Send(text, LEN, MPI_BYTE, i < BLOCKS ? 0 : 2, 6, dup));
+    }
+    T_EQ(split(3) == 0, (int)getpid() != pid);
+    talk(MPI_COMM_WORLD);
+    for (int i = 0; i <= BLOCKS && (int)getpid() == pid; i++) {
+        if (was == (i < BLOCKS ? 0 : 2)) {
+            T_MPI(MPI_Recv(text, LEN, MPI_BYTE, 1, 6, dup, MPI_STATUS_IGNORE));
+            T_OK(text[0] == i && text[LEN - 1] == i);
+        }
+    }
+    talk(dup); // the clones have one of their own, without messages
+    T_MPI(MPI_Comm_disconnect(&dup));
+}
+
 int main(int argc, char **argv)
 {
     t_start(&argc, &argv);
@@ -293,6 +322,8 @@ int main(int argc, char **argv)
         once(atoi(argv[2]));
     } else if (strcmp(argv[1], "again") == 0) {
         again();
+    } else if (strcmp(argv[1], "late") == 0) {
+        late();
     } else {
         refuse();
     }
