@@ -73,7 +73,8 @@ static enum pli_err sendrecv_far(const void *out, size_t n_out, void *in, size_t
     if (err == PLI_OK) {
         wait_for_far(&f, recv, send);
         is_done = pli_request_is_done(recv);
-        pli_request_forget(send); // nobody asks for it any more, if it is not done
+        send->ops->cancel(send); // if it is not done: its data is about to go
+        pli_request_forget(send);
     }
     if (!is_done) {
         recv->ops->cancel(recv);
