@@ -139,16 +139,18 @@ bool pli_ckpt_registered_commit(void *token, const void *body, size_t len, struc
         a->error = EIO;
         return true;
     }
-    if (!pli_ckpt_wait_add(token) ||
-        !pli_ckpt_describe(&pli_launcher.ckpt->registered.plan,
-                           &(struct pli_ckpt_what){ .n = ask.n_piece }) ||
-        !pli_helper_fork(&pli_launcher.ckpt->registered.commit, pli_ckpt_commit,
-                         &pli_launcher.ckpt->registered.plan)) {
+    bool is_begun =
+        pli_ckpt_wait_add(token) && pli_ckpt_describe(&pli_launcher.ckpt->registered.plan,
+                                                      &(struct pli_ckpt_what){ .n = ask.n_piece });
+    if (is_begun) {
+        pli_launcher.ckpt->registered.state = PLI_CKPT_S_COMMITTING;
+        pli_fault("mpiexec_state_committing", 0);
+    }
+    if (!is_begun || !pli_helper_fork(&pli_launcher.ckpt->registered.commit, pli_ckpt_commit,
+                                      &pli_launcher.ckpt->registered.plan)) {
         finish(errno, "mpiexec cannot start a process for it"); // answers token too
         return false;
     }
-    pli_launcher.ckpt->registered.state = PLI_CKPT_S_COMMITTING;
-    pli_fault("mpiexec_state_committing", 0);
     pli_launcher.ckpt->registered.commit.done = commit_done;
     pli_helper_watch(&pli_launcher.ckpt->registered.commit);
     return false;
