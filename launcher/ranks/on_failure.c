@@ -82,21 +82,30 @@ static uint32_t how(const struct pli_rank_failure *c)
                                                                         : PLI_FAILURE_LOST;
 }
 
-// The next one that died.
-static void mark(struct pli_job *job, uint32_t row, const struct pli_rank_failure *c)
+// Tell all that a process has failed, if they do not know; each host ends those it has.
+static void tell_failed(struct pli_job *job, const struct pli_node_row *r, uint32_t pid,
+                        uint32_t how, uint32_t status)
 {
     const struct pli_node *node = &job->node;
-    const struct pli_node_row *r = &node->rows[row];
     if (pli_node_failure(node, r->index) != 0 || atomic_load(&r->state) == PLI_NODE_FINALIZED) {
         return;
     }
     struct pli_news n = { .what = PLI_NEWS_FAILED,
                           .index = r->index,
-                          .how = c->task == NULL ? PLI_FAILURE_HOST : how(c),
-                          .pid = row == c->row ? (uint32_t)c->pid : r->pid,
-                          .status = (uint32_t)pli_failure_text_status(c),
+                          .how = how,
+                          .pid = pid,
+                          .status = status,
                           .n_failed = atomic_load(&node->header->n_failed) + 1 };
     pli_failure_news_tell(job, &n);
+}
+
+// The next one that died.
+static void mark(struct pli_job *job, uint32_t row, const struct pli_rank_failure *c)
+{
+    const struct pli_node_row *r = &job->node.rows[row];
+    uint32_t pid = row == c->row ? (uint32_t)c->pid : r->pid;
+    tell_failed(job, r, pid, c->task == NULL ? PLI_FAILURE_HOST : how(c),
+                (uint32_t)pli_failure_text_status(c));
 }
 
 // The others go on.
@@ -146,17 +155,10 @@ static void end_members(struct pli_job *job, const bool *is_in, int code)
     const struct pli_node *node = &job->node;
     for (uint32_t row = 0, n = pli_node_n_used(node); row < n; row++) {
         const struct pli_node_row *r = &node->rows[row];
-        if (!is_in[row] || pli_node_failure(node, r->index) != 0 ||
-            pli_node_has_ended(node, r->index) || atomic_load(&r->state) == PLI_NODE_FINALIZED) {
-            continue;
+        if (is_in[row] && !pli_node_has_ended(node, r->index)) {
+            tell_failed(job, r, r->pid, PLI_FAILURE_ABORT | ((uint32_t)code & PLI_FAILURE_NUMBER),
+                        (uint32_t)pli_boot_exit_code(code));
         }
-        struct pli_news news = { .what = PLI_NEWS_FAILED,
-                                 .index = r->index,
-                                 .how = PLI_FAILURE_ABORT | ((uint32_t)code & PLI_FAILURE_NUMBER),
-                                 .pid = r->pid,
-                                 .status = (uint32_t)pli_boot_exit_code(code),
-                                 .n_failed = atomic_load(&node->header->n_failed) + 1 };
-        pli_failure_news_tell(job, &news); // each host ends those it has
     }
 }
 
@@ -224,17 +226,10 @@ void pli_on_failure_dropped(struct pli_job *job, uint32_t first, uint32_t n)
     const struct pli_node *node = &job->node;
     for (uint32_t i = 0; i < n && pli_on_failure_is_survived(job); i++) {
         uint32_t row = pli_node_row_of(node, first + i);
-        if (row == UINT32_MAX || pli_node_failure(node, first + i) != 0 ||
-            atomic_load(&node->rows[row].state) == PLI_NODE_FINALIZED) {
-            continue;
+        if (row != UINT32_MAX) {
+            const struct pli_node_row *r = &node->rows[row];
+            tell_failed(job, r, r->pid, PLI_FAILURE_SIGNAL | SIGKILL, 128 + SIGKILL);
         }
-        struct pli_news news = { .what = PLI_NEWS_FAILED,
-                                 .index = first + i,
-                                 .how = PLI_FAILURE_SIGNAL | SIGKILL,
-                                 .pid = node->rows[row].pid,
-                                 .status = 128 + SIGKILL,
-                                 .n_failed = atomic_load(&node->header->n_failed) + 1 };
-        pli_failure_news_tell(job, &news);
     }
     pli_agreement_failed(job);
 }

@@ -128,18 +128,18 @@ static inline uint64_t pli_node_job(const struct pli_node_header *header)
     return job != 0 ? job : (uint64_t)1 << 32;
 }
 
-// The job goes on where there are so many cores. Context: the launcher, before its processes run.
-static inline void pli_node_restart_cores(struct pli_node_header *header, uint32_t n_core)
-{
-    header->n_core_first = header->n_core_first != 0 ? header->n_core_first : header->n_core;
-    header->n_core = n_core;
-}
-
 // The cores where the job began, for what its processes must choose alike: some may have chosen
 // before a checkpoint, and others choose after it.
 static inline uint32_t pli_node_first_cores(const struct pli_node_header *header)
 {
     return header->n_core_first != 0 ? header->n_core_first : header->n_core;
+}
+
+// The job goes on where there are so many cores. Context: the launcher, before its processes run.
+static inline void pli_node_restart_cores(struct pli_node_header *header, uint32_t n_core)
+{
+    header->n_core_first = pli_node_first_cores(header);
+    header->n_core = n_core;
 }
 
 // Note that a process of the job is gone, here or on another host. Context: the launcher.
