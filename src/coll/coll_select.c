@@ -60,7 +60,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "dissem", "rounds of messages, each four times as far", .build = pli_barrier_dissem },
     },
     [PLI_COLL_BCAST] = {
-        { "board", "a ring in shared memory", .direct = pli_bcast_board, .needs = BOARD },
+        { "board", "a ring in shared memory, or a message of two",
+          .direct = pli_bcast_board, .needs = BOARD },
         { "nodes", "messages between hosts, rings inside",
           .direct = pli_bcast_board_hosts, .needs = HOSTS | HERE },
         { "hier", "inside hosts, then between", .build = pli_bcast_hier, .needs = HOSTS },

@@ -152,6 +152,23 @@ static void counts_disagree(int *a, int *b, int mine, int theirs)
     T_EQ(sum, me + 1);
 }
 
+// Also where one amount goes another way than the other; what follows is whole.
+static void bcast_disagrees(int mine, int theirs)
+{
+    MPI_Comm c = MPI_COMM_WORLD;
+    int *a = fresh((size_t)(mine + theirs));
+    int code = MPI_Bcast(a, me == 0 ? mine : theirs, MPI_INT, 0, c);
+    T_EQ(class_of(code), me == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    for (int root = 0; root < n; root++) {
+        a[0] = me == root ? root + 7 : -1;
+        a[mine + theirs - 1] = a[0];
+        GOOD(MPI_Bcast(a, mine + theirs, MPI_INT, root, c));
+        T_EQ(a[0], root + 7);
+        T_EQ(a[mine + theirs - 1], root + 7);
+    }
+    free(a);
+}
+
 // Rank 0 gives one amount, the others another.
 static void disagree(int mine, int theirs, int round)
 {
@@ -198,6 +215,10 @@ int main(int argc, char **argv)
         disagree(3, 5000, 1);
         disagree(100000, 99999, 1);
     }
+    bcast_disagrees(100000, 10);
+    bcast_disagrees(10, 100000);
+    bcast_disagrees(100000, 99999);
+    bcast_disagrees(99999, 100000);
     MPI_Finalize();
     return t_status();
 }

@@ -112,6 +112,29 @@ static void scatter(size_t len, int round, bool is_in_place, int root)
     T_OK(holds(is_kept ? out + (size_t)me * len : in, len, root, me, round));
 }
 
+// The root's block is dense, that of the others too or with holes.
+static void bcast(size_t len, int round, bool has_holes, int root)
+{
+    MPI_Datatype pairs;
+    MPI_Type_vector((int)len / 2, 1, 2, MPI_SHORT, &pairs);
+    MPI_Type_commit(&pairs);
+    len = len / 2 * 2;
+    if (me == root) {
+        fill(out, len, root, 0, round);
+        MPI_Bcast(out, (int)len / 2, MPI_SHORT, root, MPI_COMM_WORLD);
+    } else if (has_holes) {
+        MPI_Bcast(in, 1, pairs, root, MPI_COMM_WORLD);
+        for (size_t i = 0; i < len / 2; i++) {
+            memmove(in + 2 * i, in + 4 * i, 2);
+        }
+        T_OK(holds(in, len, root, 0, round));
+    } else {
+        MPI_Bcast(in, (int)len / 2, MPI_SHORT, root, MPI_COMM_WORLD);
+        T_OK(holds(in, len, root, 0, round));
+    }
+    MPI_Type_free(&pairs);
+}
+
 // One rank has a layout with holes: all must do without.
 static void holed(size_t len, int round)
 {
@@ -160,6 +183,8 @@ int main(int argc, char **argv)
         allgatherv(len, i, is_in_place);
         gather(len, i, is_in_place, root);
         scatter(len, i, is_in_place, root);
+        bcast(len, i, is_in_place, root);
+        bcast(len / 64, i, !is_in_place, n - 1 - root);
         if (i % 4 == 0) {
             holed(len, i);
         }

@@ -1,15 +1,49 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Broadcast through the ring of the board. Each entry has the size, so ranks that disagree get an
-// error. Long messages come in chunks.
+// error. Long messages come in chunks; between two members, which copy a message from buffer to
+// buffer together, an entry tells that one follows.
 #include "coll/algorithms.h"
 #include "coll/board/board.h"
 #include "coll/board/board_ring.h"
 #include "coll/comm_state.h"
 #include "coll/piece.h"
+#include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "obj/comm.h"
+
+enum { MESSAGE_MIN = 64 * 1024 };
+
+static enum pli_err run_message(const struct pli_coll_args *a)
+{
+    struct pli_sched *s;
+    enum pli_err err = pli_sched_create(a->kind, PLI_SCHED_ONCE, &s);
+    if (err == PLI_OK) {
+        pli_sched_on(s, a->comm);
+        pli_bcast_linear(s, a);
+        err = pli_sched_run(s, a->comm);
+        pli_sched_destroy(s);
+    }
+    return err;
+}
+
+static enum pli_err give_message(struct pli_board *b, const struct pli_coll_args *a, size_t bytes)
+{
+    unsigned char *none;
+    enum pli_err err = pli_board_ring_next(b, a, bytes, 0, &none);
+    if (err != PLI_OK) {
+        return err;
+    }
+    pli_board_ring_publish(b);
+    pli_board_ring_close(b);
+    return run_message(a);
+}
 
 static enum pli_err give(struct pli_board *b, const struct pli_coll_args *a, size_t bytes)
 {
+    bool is_own = b->whole == NULL; // the board of all members, who count messages alike
+    if (b->n == 2 && bytes >= MESSAGE_MIN && is_own) {
+        return give_message(b, a, bytes);
+    }
     struct pli_cursor c;
     pli_cursor_init(&c, a->recv.buf, a->recv.count, a->recv.type);
     size_t piece = pli_board_ring_piece(b, bytes), done = 0;
@@ -32,7 +66,7 @@ static enum pli_err give(struct pli_board *b, const struct pli_coll_args *a, siz
     return PLI_OK;
 }
 
-// Read one entry, and add the bytes it had.
+// Read one entry, and add the bytes that came.
 static enum pli_err take(struct pli_board *b, const struct pli_coll_args *a, struct pli_cursor *c,
                          size_t *done_io, size_t *total)
 {
@@ -43,6 +77,12 @@ static enum pli_err take(struct pli_board *b, const struct pli_coll_args *a, str
         return err;
     }
     *total = v.bytes;
+    if (v.piece == 0) {
+        pli_board_ring_done(b, a->root);
+        *done_io = v.bytes;
+        err = run_message(a);
+        return (size_t)c->total == v.bytes ? err : PLI_OK; // the caller says that sizes differ
+    }
     size_t n = v.bytes - done < v.piece ? v.bytes - done : v.piece;
     if (n > 0 && a->recv.type->is_dense && done + n <= c->total) {
         memcpy((char *)(uintptr_t)a->recv.buf + a->recv.type->true_lb + done, v.data, n);

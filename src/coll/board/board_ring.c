@@ -9,7 +9,7 @@
 #include "msg/arena.h"
 #include "obj/comm.h"
 
-enum { IS_INLINE, IS_CHUNK }; // slot->error says where the data is
+enum { IS_INLINE, IS_CHUNK, IS_ELSEWHERE }; // slot->error says where the data is
 
 static struct pli_board_slot *entry(struct pli_board *b)
 {
@@ -81,7 +81,7 @@ enum pli_err pli_board_ring_next(struct pli_board *b, const struct pli_coll_args
     e->bytes = bytes;
     e->what = pli_board_what(a);
     if (piece < PLI_BOARD_CHUNK) {
-        e->error = IS_INLINE;
+        e->error = piece > 0 ? IS_INLINE : IS_ELSEWHERE;
         *out = e->data;
         return PLI_OK;
     }
@@ -118,7 +118,9 @@ enum pli_err pli_board_ring_read(struct pli_board *b, const struct pli_coll_args
         return pli_board_other_call(b, a, (int)(e->what / PLI_BOARD_KINDS), e->what);
     }
     out->bytes = e->bytes;
-    out->piece = e->error == IS_CHUNK ? PLI_BOARD_CHUNK : PLI_BOARD_INLINE;
+    out->piece = e->error == IS_CHUNK       ? PLI_BOARD_CHUNK
+                 : e->error == IS_ELSEWHERE ? 0
+                                            : PLI_BOARD_INLINE;
     out->data = e->error == IS_CHUNK ? pli_arena_at(e->offset) : e->data;
     return PLI_OK;
 }
