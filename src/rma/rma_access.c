@@ -52,8 +52,10 @@ put(const void *from, MPI_Count n, struct pli_datatype *type, int target, MPI_Ai
         return pli_region_datatype_put(w->region, &place, bytes, &side, out);
     }
     if (type->is_dense && to_type->is_dense) {
-        pli_copy_stream(pli_rma_target_here(&t) + to_type->true_lb,
-                        (const char *)from + type->true_lb, bytes);
+        const char *run = (const char *)from + type->true_lb;
+        if (!pli_win_ring_copy(w, &t, (char *)run, bytes, true)) {
+            pli_copy_stream(pli_rma_target_here(&t) + to_type->true_lb, run, bytes);
+        }
     } else {
         pli_cursor_copy(from, n, type, pli_rma_target_here(&t), n_to, to_type);
     }
@@ -93,8 +95,10 @@ static __attribute__((noinline)) enum pli_err get(void *to, MPI_Count n, struct 
                             : pli_region_datatype_get(w->region, &place, t.bytes, &side, out);
     }
     if (type->is_dense && from_type->is_dense) {
-        pli_copy_stream((char *)to + type->true_lb, pli_rma_target_here(&t) + from_type->true_lb,
-                        t.bytes);
+        char *run = (char *)to + type->true_lb;
+        if (!pli_win_ring_copy(w, &t, run, t.bytes, false)) {
+            pli_copy_stream(run, pli_rma_target_here(&t) + from_type->true_lb, t.bytes);
+        }
     } else {
         pli_cursor_copy(pli_rma_target_here(&t), n_from, from_type, to, n, type);
     }
@@ -108,7 +112,8 @@ enum pli_err pli_rma_access_put(const void *from, MPI_Count n_from, struct pli_d
     size_t bytes, room;
     char *to = pli_rma_near_at(w, target, disp, n_to, to_type, &room);
     if (__builtin_expect(to != NULL, 1) && from_type->is_dense &&
-        pli_datatype_bytes(from_type, n_from, &bytes) && bytes <= room) {
+        pli_datatype_bytes(from_type, n_from, &bytes) && bytes <= room &&
+        bytes < PLI_WIN_RING_COPY_NEAR) {
         pli_region_apply_copy(to, (const char *)from + from_type->true_lb, bytes);
         if (pli_statistics_is_on()) {
             pli_statistics_hooks->access(PLI_STAT_PUT, bytes);
@@ -134,7 +139,8 @@ enum pli_err pli_rma_access_get(void *to, MPI_Count n_to, struct pli_datatype *t
     size_t bytes, room;
     const char *from = pli_rma_near_at(w, target, disp, n_from, from_type, &bytes);
     if (__builtin_expect(from != NULL, 1) && to_type->is_dense &&
-        pli_datatype_bytes(to_type, n_to, &room) && bytes <= room) {
+        pli_datatype_bytes(to_type, n_to, &room) && bytes <= room &&
+        bytes < PLI_WIN_RING_COPY_NEAR) {
         pli_region_apply_copy((char *)to + to_type->true_lb, from, bytes);
         if (pli_statistics_is_on()) {
             pli_statistics_hooks->access(PLI_STAT_GET, bytes);

@@ -34,13 +34,14 @@ struct pli_win_peer {
     struct pli_win *same;    // its window, when it is of this process
     uint64_t size;
     int64_t unit;
-    // Of a far one on this host: where its memory is in its process, whose memory may be read and
-    // written by the kernel; NULL: it may not. See rma_cma.c.
+    // Of another process on this host, whose memory may be read and written by the kernel; NULL: it
+    // may not. See rma_cma.c.
     _Atomic(struct pli_shm_mailbox *) box;
-    _Atomic uint64_t box_ns; // when that was last tried, 0: never
-    uint64_t address;
+    _Atomic uint64_t box_ns;                    // when that was last tried, 0: never
+    uint64_t address;                           // of a far one: where its memory is in its process
     const struct pli_win_attach_wire *attached; // what may be, in a dynamic window
-    // Of a far one on this host: small accesses to it, see win_ring.c; NULL: there were none.
+    // Of another process on this host: small accesses to a far one, and long ones that both copy,
+    // see win_ring.c; NULL: there were none.
     _Atomic(struct pli_win_ring *) ring;
     uint64_t window;   // what it knows its window by
     bool may_ring;     // they may go by a ring

@@ -48,12 +48,17 @@ static void connect_member(const struct pli_win *w, struct pli_id id,
             p->guard = pli_win_memory_in(&w->memory, c->where, c->guard);
         }
     }
-    if (!p->is_near) {
+    if (p->same != NULL) {
+        return;
+    }
+    struct pli_shm_mailbox *box = pli_rma_cma_box(id);
+    p->window = c->window;
+    p->may_ring = pli_win_ring_may(id);
+    if (p->is_near) {
+        p->box = box;
+    } else {
         bool is_dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
-        struct pli_shm_mailbox *box = pli_rma_cma_box(id);
         p->address = is_dynamic ? 0 : c->base;
-        p->window = c->window;
-        p->may_ring = pli_win_ring_may(id);
         bool is_told = (c->arena & PLI_WIN_ARENA_GUARD) != 0;
         bool has_guard = (box != NULL || p->may_ring) && is_told;
         p->guard = has_guard ? pli_arena_at(c->guard) : NULL;

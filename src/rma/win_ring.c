@@ -59,7 +59,7 @@ static struct pli_win_ring *make(struct pli_win *w, struct pli_win_peer *p)
     pli_lock_take(&w->lock);
     if (p->may_ring && p->ring == NULL) {
         r = calloc(1, sizeof *r);
-        if (r != NULL && (r->wire = make_wire(w, SIZE)) != NULL) {
+        if (r != NULL && (r->wire = make_wire(w, p->is_near ? PLI_WIN_RING_ALIGN : SIZE)) != NULL) {
             atomic_store_explicit(&p->ring, r, memory_order_release);
         } else {
             free(r);

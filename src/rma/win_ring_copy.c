@@ -3,6 +3,7 @@
 // there takes none, so the origin waits only for a piece that the target has begun.
 #include "rma/win_ring_copy.h"
 
+#include "base/copy_stream.h"
 #include "base/cpu.h"
 #include "msg/endpoint.h"
 #include "msg/progress.h"
@@ -15,8 +16,9 @@
 #include "rma/win_ring_priv.h"
 
 enum {
-    FROM = 32768,   // bytes; below it one process is done before the other has begun
-    PIECE = 131072, // bytes; of shorter runs each process copies a half
+    FROM = 32768,     // bytes; below it one process is done before the other has begun
+    WARM = 512 << 10, // bytes that stay in the cache of one core
+    PIECE = 131072,   // bytes; of shorter runs each process copies a half
     PAGE = 4096,
     TURN = 8,        // pieces that a target copies before it looks after other messages
     LOOKS = 2000,    // for a piece that the target has begun, before others get their turn
@@ -42,15 +44,23 @@ static bool take(struct pli_win_ring_job *job, uint64_t *piece_out)
     return true;
 }
 
-// Copy a piece that was taken, from or to memory of this process. here: where the run begins in it;
-// there: in the other one.
+// Where a run begins in this process, and in the other one, or as this one has mapped it.
+struct run {
+    uintptr_t here, there;
+    bool is_mapped;
+};
+
+// Copy a piece that was taken, from or to memory of this process.
 static void copy(struct pli_win_ring_job *job, uint64_t piece, struct pli_win_peer *other,
-                 uint64_t here, uint64_t there, bool is_from_here)
+                 const struct run *run, bool is_from_here)
 {
     uint64_t bytes = atomic_load_explicit(&job->bytes, memory_order_relaxed);
     uint64_t each = atomic_load_explicit(&job->piece, memory_order_relaxed);
     uint64_t from = piece * each, len = bytes - from < each ? bytes - from : each;
-    if (!pli_rma_cma_copy(other, (char *)(uintptr_t)here + from, there + from, len, is_from_here)) {
+    char *here = (char *)(run->here + from), *there = (char *)(run->there + from);
+    if (run->is_mapped) {
+        pli_copy_stream(is_from_here ? there : here, is_from_here ? here : there, len);
+    } else if (!pli_rma_cma_copy(other, here, (uintptr_t)there, len, is_from_here)) {
         atomic_store_explicit(&job->has_failed, 1, memory_order_relaxed);
     }
     atomic_fetch_add_explicit(&job->n_done, 1, memory_order_release);
@@ -66,8 +76,9 @@ void pli_win_ring_copy_help(struct pli_win *w, struct pli_win_ring_wire *wire)
         uint64_t base = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : (uintptr_t)w->base;
         bool is_put = atomic_load_explicit(&job->is_put, memory_order_relaxed) != 0;
         if (pli_win_attach_has(w, at, bytes)) {
-            copy(job, piece, &w->peers[wire->origin], base + (uint64_t)at,
-                 atomic_load_explicit(&job->here, memory_order_relaxed), !is_put);
+            struct run run = { .here = base + (uint64_t)at,
+                               .there = atomic_load_explicit(&job->here, memory_order_relaxed) };
+            copy(job, piece, &w->peers[wire->origin], &run, !is_put);
         } else {
             atomic_store_explicit(&job->has_failed, 1, memory_order_relaxed);
             atomic_fetch_add_explicit(&job->n_done, 1, memory_order_release);
@@ -119,23 +130,21 @@ static void await(struct pli_win *w, int rank, struct pli_win_ring_job *job)
 
 static bool may_help(struct pli_win *w, const struct pli_rma_target *t, size_t bytes)
 {
-    return bytes >= FROM && t->peer->may_ring && pli_progress_spins() > 1 &&
+    size_t least = t->peer->is_near ? PLI_WIN_RING_COPY_NEAR : FROM;
+    return bytes >= least && t->peer->may_ring && pli_progress_spins() > 1 &&
            pli_rma_cma_may_reach(t, bytes) && !pli_win_ring_is_asleep(t->peer) &&
            pli_win_ring_of(w, t->peer) != NULL;
 }
 
-bool pli_win_ring_copy(struct pli_win *w, const struct pli_rma_target *t, void *here, size_t bytes,
-                       bool is_put)
+// Both copy. False: the target is not there, or it has failed.
+static bool copy_together(struct pli_win *w, const struct pli_rma_target *t, struct pli_win_ring *r,
+                          const struct run *run, size_t bytes, bool is_put)
 {
-    if (!may_help(w, t, bytes)) {
-        return false;
-    }
-    struct pli_win_ring *r = t->peer->ring;
     pli_lock_take(&r->lock);
     bool is_mine = !r->is_copying && pli_win_ring_is_heard(r);
     if (is_mine) {
         r->is_copying = true;
-        begin(&r->wire->job, t, here, bytes, is_put);
+        begin(&r->wire->job, t, (const void *)run->here, bytes, is_put);
         pli_win_ring_tell(w, t->rank, r);
     }
     pli_lock_drop(&r->lock);
@@ -143,9 +152,9 @@ bool pli_win_ring_copy(struct pli_win *w, const struct pli_rma_target *t, void *
         return false;
     }
     struct pli_win_ring_job *job = &r->wire->job;
-    uint64_t piece, there = t->peer->address + (uint64_t)t->at + (uint64_t)t->type->true_lb;
+    uint64_t piece;
     while (take(job, &piece)) {
-        copy(job, piece, t->peer, (uintptr_t)here, there, is_put);
+        copy(job, piece, t->peer, run, is_put);
         if (pli_win_ring_is_heard(r)) { // it may take more
             pli_lock_take(&r->lock);
             pli_win_ring_tell(w, t->rank, r);
@@ -158,4 +167,33 @@ bool pli_win_ring_copy(struct pli_win *w, const struct pli_rma_target *t, void *
     r->is_copying = false;
     pli_lock_drop(&r->lock);
     return !has_failed;
+}
+
+// Whether this process alone is as fast: the memory is mapped here, and what it copied last, which
+// is in its cache.
+static bool is_warm(const struct pli_rma_target *t, struct pli_win_ring *r, size_t bytes)
+{
+    if (!t->peer->is_near) {
+        return false;
+    }
+    pli_lock_take(&r->lock);
+    bool is_again = r->long_at == t->at;
+    r->long_at = t->at;
+    pli_lock_drop(&r->lock);
+    return is_again && bytes < WARM;
+}
+
+bool pli_win_ring_copy(struct pli_win *w, const struct pli_rma_target *t, void *here, size_t bytes,
+                       bool is_put)
+{
+    if (!may_help(w, t, bytes)) {
+        return false;
+    }
+    bool is_mapped = t->peer->is_near;
+    uintptr_t base = is_mapped ? t->peer->base : t->peer->address;
+    struct run run = { .here = (uintptr_t)here,
+                       .there = base + (uintptr_t)t->at + (uintptr_t)t->type->true_lb,
+                       .is_mapped = is_mapped };
+    struct pli_win_ring *r = t->peer->ring;
+    return !is_warm(t, r, bytes) && copy_together(w, t, r, &run, bytes, is_put);
 }

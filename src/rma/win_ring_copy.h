@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long puts and gets between processes of a host by the kernel, of which the target copies a part
-// while it is in a call of MPI.
+// Long puts and gets between processes of a host, of which the target copies a part while it is in a
+// call of MPI: the target by the kernel, and the origin too where it has not mapped the memory.
 #ifndef PLI_RMA_WIN_RING_COPY_H
 #define PLI_RMA_WIN_RING_COPY_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+enum { PLI_WIN_RING_COPY_NEAR = 128 << 10 }; // bytes, of memory that the origin has mapped
 
 struct pli_rma_target;
 struct pli_win;

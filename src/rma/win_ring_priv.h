@@ -25,6 +25,7 @@ struct pli_win_ring {
     uint32_t n_since; // short accesses since the origin last waited for all
     bool was_alone;   // only one came between the two times before
     uint32_t n_lack;  // accesses in a row with others that found no room; a few: it is made larger
+    int64_t long_at;  // place of the last long access to memory that is mapped here
 };
 
 // The ring to a member, made if need be; NULL: there can be none. Context: no lock held.
