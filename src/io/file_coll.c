@@ -47,7 +47,8 @@ enum {
     FLAG_FINE = 4,
     FLAG_DONE = 8,
     FLAG_SHORT = 16,
-    FLAG_APART = 32
+    FLAG_APART = 32,
+    FLAG_TOGETHER = 64
 };
 
 static struct pli_datatype *byte_type(void)
@@ -294,15 +295,18 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
     bool is_alone = choice(o) == PLI_FILE_DISABLE || o->f->is_atomic ||
                     !pli_file_view_is_ordered(v, a->pos, a->len);
     mine.flags |= is_alone ? FLAG_ALONE : 0;
+    mine.flags |= choice(o) == PLI_FILE_ENABLE ? FLAG_TOGETHER : 0;
     enum pli_err coll = pli_coll_allgather(&mine, sizeof mine, byte_type(), o->wants, sizeof mine,
                                            byte_type(), o->f->comm);
     MPI_Offset lo = INT64_MAX, hi = 0, last = -1;
-    bool is_mixed = false, must_alone = false, any_fine = false, any_short = false;
+    bool is_mixed = false, must_alone = false, must_together = false, any_fine = false,
+         any_short = false;
     bool are_apart = true;
     MPI_Offset sum = 0;
     for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
         const struct pli_file_want *w = &o->wants[i];
         must_alone = must_alone || (w->flags & (FLAG_FAILED | FLAG_ALONE)) != 0;
+        must_together = must_together || (w->flags & FLAG_TOGETHER) != 0;
         o->are_done = o->are_done && (w->flags & FLAG_DONE) != 0;
         any_fine = any_fine || (w->flags & FLAG_FINE) != 0;
         any_short = any_short || (w->flags & FLAG_SHORT) != 0;
@@ -316,7 +320,6 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
             are_apart = are_apart && (w->flags & FLAG_APART) != 0;
         }
     }
-    bool must_together = choice(o) == PLI_FILE_ENABLE;
     o->is_whole = is_mixed && any_short && sum == hi - lo;
     bool is_worth =
         is_mixed && !are_apart && (any_fine || (o->is_whole && pli_file_ring_is_worth(o->f, sum)));
