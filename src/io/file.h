@@ -20,6 +20,7 @@ struct pli_errhandler;
 struct pli_file_batch;
 struct pli_file_map;
 struct pli_file_window;
+struct pli_file_want;
 struct pli_file_worker;
 struct pli_info;
 struct pli_request;
@@ -100,6 +101,7 @@ struct pli_file {
     struct pli_file_view view;
     struct pli_file_split split;
     struct pli_file_view *peers; // where this member aggregates: the views of all members
+    struct pli_file_want *wants; // of all members, in a collective access
     int *aggregators;            // ranks
     int n_aggregator;
     int my_aggregator; // -1: this member is none
