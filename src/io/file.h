@@ -19,6 +19,7 @@ struct pli_comm;
 struct pli_errhandler;
 struct pli_file_batch;
 struct pli_file_map;
+struct pli_file_ranges;
 struct pli_file_window;
 struct pli_file_want;
 struct pli_file_worker;
@@ -63,6 +64,13 @@ struct pli_file_ring {
     const struct pli_shm_mailbox *writer; // from its own
 };
 
+// Ranges that members of one host hold in atomic mode; see file_range.h.
+struct pli_file_held {
+    struct pli_file_ranges *table; // NULL: none is to be had, or it was not made yet
+    void *memory;                  // at rank 0: what was taken
+    int where;                     // that memory is
+};
+
 // How an aggregator does its part.
 enum pli_file_rounds {
     PLI_FILE_ROUNDS_WHOLE,   // a buffer in each round
@@ -76,6 +84,7 @@ struct pli_file {
     struct pli_comm *comm; // the file's alone
     struct pli_file_shared pointer;
     struct pli_file_ring ring;
+    struct pli_file_held ranges;
     struct pli_file_window *window; // see file_shared_map.h; NULL: none is to be had
     struct pli_file_batch *batch;   // see file_shared_batch.h; NULL: none is to be had
     char *name;

@@ -10,6 +10,7 @@
 #include "io/file_list.h"
 #include "io/file_map.h"
 #include "io/file_query.h"
+#include "io/file_range.h"
 #include "io/file_ring.h"
 #include "io/file_shared.h"
 #include "io/file_shared_batch.h"
@@ -276,6 +277,7 @@ static void destroy(struct pli_file *f)
     pli_file_shared_map_close(f);
     pli_file_shared_batch_close(f);
     pli_file_ring_close(f);
+    pli_file_range_close(f);
     pli_file_shared_destroy(f);
     pli_comm_release(f->comm);
     pli_file_view_release(&f->view);
