@@ -19,7 +19,9 @@ struct pli_comm;
 struct pli_errhandler;
 struct pli_file_batch;
 struct pli_file_map;
+struct pli_file_ranges;
 struct pli_file_window;
+struct pli_file_want;
 struct pli_file_worker;
 struct pli_info;
 struct pli_request;
@@ -62,6 +64,13 @@ struct pli_file_ring {
     const struct pli_shm_mailbox *writer; // from its own
 };
 
+// Ranges that members of one host hold in atomic mode; see file_range.h.
+struct pli_file_held {
+    struct pli_file_ranges *table; // NULL: none is to be had, or it was not made yet
+    void *memory;                  // at rank 0: what was taken
+    int where;                     // that memory is
+};
+
 // How an aggregator does its part.
 enum pli_file_rounds {
     PLI_FILE_ROUNDS_WHOLE,   // a buffer in each round
@@ -75,6 +84,7 @@ struct pli_file {
     struct pli_comm *comm; // the file's alone
     struct pli_file_shared pointer;
     struct pli_file_ring ring;
+    struct pli_file_held ranges;
     struct pli_file_window *window; // see file_shared_map.h; NULL: none is to be had
     struct pli_file_batch *batch;   // see file_shared_batch.h; NULL: none is to be had
     char *name;
@@ -100,6 +110,7 @@ struct pli_file {
     struct pli_file_view view;
     struct pli_file_split split;
     struct pli_file_view *peers; // where this member aggregates: the views of all members
+    struct pli_file_want *wants; // of all members, in a collective access
     int *aggregators;            // ranks
     int n_aggregator;
     int my_aggregator; // -1: this member is none

@@ -110,10 +110,11 @@ enum pli_err pli_file_access_end(struct pli_file_access *a, enum pli_err err, si
     if (a->stage != NULL && a->len > 0) {
         // In elements: those that are there as a whole.
         MPI_Count each = (MPI_Count)a->len / a->count, n = (MPI_Count)a->done / each;
+        MPI_Count got = n * a->type->size;
         if (err == PLI_OK && !a->is_write) {
-            err = pli_file_datarep_read(a->rep, a->stage, a->done, a->buf, n, a->type);
+            err = pli_file_datarep_read(a->rep, a->stage, a->done, a->buf, n, a->type, &got);
         }
-        bytes = (size_t)(n * a->type->size);
+        bytes = (size_t)got;
     }
     free(a->stage);
     if (a->type != NULL) {

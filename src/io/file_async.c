@@ -222,6 +222,10 @@ enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, b
     bool may_wait = is_coll && !f->comm->is_span; // for other members
     enum pli_err made = f->worker == NULL && (may_wait || a->len > SMALL) ? begin(f) : PLI_OK;
     made = made == PLI_OK ? make(f, &j) : made;
+    if (made != PLI_OK && may_wait) { // the others wait for this member in any case
+        pli_file_async_drain(f);
+        made = pli_file_coll_run(a, made);
+    }
     // An access of one member that cannot be is refused at once.
     if (made != PLI_OK || (err != PLI_OK && !is_coll)) {
         if (j != NULL) {

@@ -47,7 +47,8 @@ enum {
     FLAG_FINE = 4,
     FLAG_DONE = 8,
     FLAG_SHORT = 16,
-    FLAG_APART = 32
+    FLAG_APART = 32,
+    FLAG_TOGETHER = 64
 };
 
 static struct pli_datatype *byte_type(void)
@@ -97,6 +98,11 @@ enum pli_err pli_file_coll_begin(struct pli_file *f, int n_core)
     if (h != NULL) {
         pli_hostmap_close(h);
     }
+    f->wants = malloc((size_t)f->comm->size * sizeof *f->wants);
+    if (err == PLI_OK && f->wants == NULL) {
+        err =
+            pli_fail(PLI_ERR_NOMEM, "no memory for collective access of %d members", f->comm->size);
+    }
     if (err == PLI_OK && f->my_aggregator >= 0) {
         f->peers = calloc((size_t)f->comm->size, sizeof *f->peers);
         err = f->peers != NULL ? PLI_OK
@@ -126,6 +132,8 @@ void pli_file_coll_end(struct pli_file *f)
     forget_peers(f);
     free(f->peers);
     free(f->aggregators);
+    free(f->wants);
+    f->wants = NULL;
     f->peers = NULL;
     f->aggregators = NULL;
 }
@@ -294,15 +302,18 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
     bool is_alone = choice(o) == PLI_FILE_DISABLE || o->f->is_atomic ||
                     !pli_file_view_is_ordered(v, a->pos, a->len);
     mine.flags |= is_alone ? FLAG_ALONE : 0;
+    mine.flags |= choice(o) == PLI_FILE_ENABLE ? FLAG_TOGETHER : 0;
     enum pli_err coll = pli_coll_allgather(&mine, sizeof mine, byte_type(), o->wants, sizeof mine,
                                            byte_type(), o->f->comm);
     MPI_Offset lo = INT64_MAX, hi = 0, last = -1;
-    bool is_mixed = false, must_alone = false, any_fine = false, any_short = false;
+    bool is_mixed = false, must_alone = false, must_together = false, any_fine = false,
+         any_short = false;
     bool are_apart = true;
     MPI_Offset sum = 0;
     for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
         const struct pli_file_want *w = &o->wants[i];
         must_alone = must_alone || (w->flags & (FLAG_FAILED | FLAG_ALONE)) != 0;
+        must_together = must_together || (w->flags & FLAG_TOGETHER) != 0;
         o->are_done = o->are_done && (w->flags & FLAG_DONE) != 0;
         any_fine = any_fine || (w->flags & FLAG_FINE) != 0;
         any_short = any_short || (w->flags & FLAG_SHORT) != 0;
@@ -316,7 +327,6 @@ static enum pli_err meet(struct pli_file_op *o, enum pli_err err, bool *has_fail
             are_apart = are_apart && (w->flags & FLAG_APART) != 0;
         }
     }
-    bool must_together = choice(o) == PLI_FILE_ENABLE;
     o->is_whole = is_mixed && any_short && sum == hi - lo;
     bool is_worth =
         is_mixed && !are_apart && (any_fine || (o->is_whole && pli_file_ring_is_worth(o->f, sum)));
@@ -440,9 +450,9 @@ static void begin_letter(struct pli_file_op *o, struct letters *l, int i, int ro
         return;
     }
     char *at = o->a->run != NULL ? o->a->run + l->froms[i] : (l->buffers[i] = malloc(n));
-    if (at == NULL) {
+    if (at == NULL) { // an empty message tells
         pli_file_coll_note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %zu bytes", n));
-        return;
+        l->sizes[i] = n = 0;
     }
     if (o->a->is_write && o->a->run == NULL) {
         pli_file_access_pack(o->a, l->froms[i], at, n);
@@ -601,11 +611,7 @@ static void collect(struct pli_file_op *o, MPI_Offset first)
 {
     struct pli_file *f = o->f;
     int n = f->comm->size, from = 0;
-    struct pli_request **requests = calloc((size_t)n, sizeof(struct pli_request *));
-    if (requests == NULL) {
-        pli_file_coll_note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %d requests", n));
-        return;
-    }
+    struct pli_request **requests = o->requests;
     while (from < n) {
         size_t used = 0;
         int to = from;
@@ -624,9 +630,12 @@ static void collect(struct pli_file_op *o, MPI_Offset first)
         used = 0;
         for (int i = from; i < to; i++) {
             if (requests[i] != NULL) {
-                if (pli_file_coll_finish(o, requests[i]) > 0) {
+                if (pli_file_coll_finish(o, requests[i]) == o->sizes[i]) {
                     place(o, i, first, o->mail + used);
                     write_lost(o, i, first, o->mail + used);
+                } else {
+                    pli_file_coll_note(
+                        o, pli_fail(PLI_ERR_NOMEM, "rank %d had no memory for its data", i));
                 }
                 requests[i] = NULL;
             }
@@ -634,7 +643,6 @@ static void collect(struct pli_file_op *o, MPI_Offset first)
         }
         from = to;
     }
-    free(requests);
 }
 
 // What lies between the data of members belongs to others: it is not written.
@@ -762,11 +770,7 @@ static void send_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset *end
 {
     struct pli_file *f = o->f;
     int n = f->comm->size, from = 0;
-    struct pli_request **requests = calloc((size_t)n, sizeof(struct pli_request *));
-    if (requests == NULL) {
-        pli_file_coll_note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %d requests", n));
-        return;
-    }
+    struct pli_request **requests = o->requests;
     while (from < n) {
         size_t used = 0;
         int to = from;
@@ -788,7 +792,6 @@ static void send_window(struct pli_file_op *o, MPI_Offset first, MPI_Offset *end
         }
         from = to;
     }
-    free(requests);
 }
 
 // The window of a round, in the buffer.
@@ -941,7 +944,9 @@ static enum pli_err prepare(struct pli_file_op *o, struct letters *l)
         o->ahead = o->sizes + n_member;
         o->room = pli_file_buffer_take(o->f);
         o->mail = malloc((size_t)o->f->hints.buffer);
-        is_short = is_short || o->sizes == NULL || o->room == NULL || o->mail == NULL;
+        o->requests = calloc(n_member, sizeof(struct pli_request *));
+        is_short = is_short || o->sizes == NULL || o->room == NULL || o->mail == NULL ||
+                   o->requests == NULL;
     }
     return is_short ? pli_fail(PLI_ERR_NOMEM,
                                "no memory for a collective access to file %s (hint "
@@ -964,6 +969,7 @@ static enum pli_err run_rounds(struct pli_file_op *o)
     }
     free(o->mail);
     free(o->sizes);
+    free(o->requests);
     for (int i = 0; i < 2; i++) {
         free(l[i].requests);
         free(l[i].buffers);
@@ -998,11 +1004,7 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
     struct pli_file_overlap overlap = { 0 };
     struct pli_file_op o = { .f = a->file, .a = a, .overlap = &overlap };
     bool is_alone = true, has_failed = false;
-    o.wants = malloc((size_t)a->file->comm->size * sizeof *o.wants);
-    if (o.wants == NULL) {
-        return pli_fail(PLI_ERR_NOMEM, "no memory for a collective access of %d members",
-                        a->file->comm->size);
-    }
+    o.wants = a->file->wants;
     err = err == PLI_OK ? pli_file_shared_batch_flush(a->file) : err;
     o.is_fine = err == PLI_OK && a->len > 0 && is_fine(&o);
     if (err == PLI_OK && is_early(&o)) {
@@ -1023,6 +1025,5 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
         pli_file_shared_map_note(a->file, a);
         err = pli_file_agree(a->file, err);
     }
-    free(o.wants);
     return pli_file_settle(a->file, err);
 }

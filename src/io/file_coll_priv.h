@@ -38,12 +38,13 @@ struct pli_file_op {
     MPI_Offset end;
     MPI_Offset window; // bytes of a part that are done in a round
     int n_round;
-    char *room, *mail;        // aggregator: a buffer of the file, and what comes or goes
-    char *buf;                // the window of this round, in that buffer
-    struct pli_file_map *map; // has the window of this round; NULL: the buffer has it,
-    char *plain;              // where it would be without
-    size_t *sizes;            // aggregator: bytes of each member in this round
-    size_t *ahead;            // the same for the next round
+    char *room, *mail;             // aggregator: a buffer of the file, and what comes or goes
+    char *buf;                     // the window of this round, in that buffer
+    struct pli_file_map *map;      // has the window of this round; NULL: the buffer has it,
+    char *plain;                   // where it would be without
+    struct pli_request **requests; // aggregator: room for one of each member
+    size_t *sizes;                 // aggregator: bytes of each member in this round
+    size_t *ahead;                 // the same for the next round
     struct pli_file_overlap *overlap;
     bool is_fine;     // this member does better with others
     bool is_done;     // this member has read its data before it met the others

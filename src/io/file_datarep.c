@@ -391,10 +391,14 @@ enum pli_err pli_file_datarep_write(const struct pli_file_datarep *rep, const vo
 }
 
 enum pli_err pli_file_datarep_read(const struct pli_file_datarep *rep, const char *from, size_t len,
-                                   void *buf, MPI_Count count, struct pli_datatype *t)
+                                   void *buf, MPI_Count count, struct pli_datatype *t,
+                                   MPI_Count *bytes_out)
 {
-    MPI_Count at = 0;
-    return rep->extent_fn == NULL
-               ? pli_type_external_unpack("external32", from, (MPI_Count)len, &at, buf, count, t)
-               : convert(rep, false, buf, count, t, (char *)(uintptr_t)from);
+    if (rep->extent_fn != NULL) {
+        *bytes_out = count * t->size;
+        return convert(rep, false, buf, count, t, (char *)(uintptr_t)from);
+    }
+    bool has_more = (MPI_Count)len > count * t->ext_size; // the file ends within an element
+    *bytes_out = pli_type_external_part(from, len, buf, count + has_more, t);
+    return PLI_OK;
 }

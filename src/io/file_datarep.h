@@ -28,8 +28,11 @@ enum pli_err pli_file_datarep_copy(struct pli_datatype *t, struct pli_datatype *
 MPI_Count pli_file_datarep_size(const struct pli_file_datarep *rep, struct pli_datatype *t);
 enum pli_err pli_file_datarep_write(const struct pli_file_datarep *rep, const void *buf,
                                     MPI_Count count, struct pli_datatype *t, char *to);
+// Of `len` bytes, which may end within the element behind the last whole one. *bytes_out: how many
+// bytes of memory have come.
 enum pli_err pli_file_datarep_read(const struct pli_file_datarep *rep, const char *from, size_t len,
-                                   void *buf, MPI_Count count, struct pli_datatype *t);
+                                   void *buf, MPI_Count count, struct pli_datatype *t,
+                                   MPI_Count *bytes_out);
 
 // As the API table calls them.
 enum pli_err pli_file_datarep_register(const char *name, MPI_Datarep_conversion_function *read_fn,

@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "io/file_async.h"
 #include "io/file_map.h"
+#include "io/file_range.h"
 #include "io/file_list.h"
 #include "io/file_shared.h"
 #include "io/file_shared_batch.h"
@@ -98,6 +99,7 @@ static void leave_one(struct pli_file *f, void *arg)
     f->pos_shared = pli_file_shared_leave(f);
     pli_file_shared_batch_close(f);
     pli_file_map_end(f);
+    pli_file_range_leave(f);
     free(f->ring.sizes);
     f->ring = (struct pli_file_ring){ .at = NULL };
 }
@@ -145,6 +147,7 @@ enum pli_err pli_file_fork_connect(void)
     for (pli_file_list_each(find_next, &n); n.f != NULL && err == PLI_OK;
          pli_file_list_each(find_next, &n)) {
         err = n.f->pointer.win == NULL ? pli_file_shared_make(n.f, n.f->pos_shared) : PLI_OK;
+        err = err == PLI_OK && n.f->is_atomic ? pli_file_range_open(n.f) : err;
         n = (struct next){ n.f->comm->context, NULL };
     }
     return err;

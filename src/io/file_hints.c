@@ -28,9 +28,10 @@ static bool read_size(const char *value, int64_t least, int64_t most, int64_t *o
     return true;
 }
 
+static const char *const words[] = { "automatic", "enable", "disable" }; // by enum pli_file_choice
+
 static bool read_choice(const char *value, enum pli_file_choice *out)
 {
-    static const char *const words[] = { "automatic", "enable", "disable" };
     for (int i = 0; i < 3; i++) {
         if (strcasecmp(value, words[i]) == 0) { // ROMIO takes capitals too
             *out = (enum pli_file_choice)i;
@@ -118,7 +119,8 @@ static const struct hint *find(const char *key)
     return NULL;
 }
 
-static enum pli_err take_one(struct pli_file *f, const char *key, const char *value)
+static enum pli_err take_one(struct pli_file_hints *hs, const char *file, const char *key,
+                             const char *value)
 {
     const struct hint *h = find(key);
     int64_t small;
@@ -127,12 +129,12 @@ static enum pli_err take_one(struct pli_file *f, const char *key, const char *va
         snprintf(raised, sizeof raised, "%d", h->least); // MPI_File_get_info tells it
         value = raised;
     }
-    if (h != NULL && !h->read(&f->hints, value)) {
+    if (h != NULL && !h->read(hs, value)) {
         pli_log(PLI_WARN, "file %s: hint %s is \"%s\", which it cannot be; it stays as it was",
-                f->name, key, value);
+                file, key, value);
         return PLI_OK;
     }
-    return pli_info_set(f->hints.info, key, value);
+    return pli_info_set(hs->info, key, value);
 }
 
 static struct pli_file_hints first; // what a file has without hints
@@ -146,15 +148,29 @@ static void read_standard(void)
     }
 }
 
-static enum pli_err note_nodes(const struct pli_file *f, struct pli_info *info)
+static enum pli_err note_number(struct pli_info *info, const char *key, int64_t n)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%d", f->hints.nodes);
-    return f->hints.nodes > 0 ? pli_info_set(info, "cb_nodes", text) : PLI_OK;
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)n);
+    if (n > 0) {
+        return pli_info_set(info, key, text);
+    }
+    return pli_info_find(info, key) != NULL ? pli_info_delete(info, key) : PLI_OK;
 }
 
-// What a file tells that was given no hints.
-static enum pli_err tell_standard(const struct pli_file *f, struct pli_info **out)
+// What counts in place of what this member passed: that of rank 0, as it was when the file was
+// opened.
+static enum pli_err note(const struct pli_file_hints *h, struct pli_info *info)
+{
+    enum pli_err err = note_number(info, "cb_buffer_size", h->buffer);
+    err = err == PLI_OK && h->nodes > 0 ? note_number(info, "cb_nodes", h->nodes) : err;
+    err = err == PLI_OK ? note_number(info, "striping_unit", h->stripe) : err;
+    err = err == PLI_OK ? pli_info_set(info, "pliant_lock", words[h->lock]) : err;
+    return err == PLI_OK ? pli_info_set(info, "pliant_shared_map", words[h->shared_map]) : err;
+}
+
+// What hints tell that the program did not give.
+static enum pli_err tell_standard(const struct pli_file_hints *h, struct pli_info **out)
 {
     struct pli_info *info;
     enum pli_err err = pli_info_create(&info);
@@ -165,7 +181,7 @@ static enum pli_err tell_standard(const struct pli_file *f, struct pli_info **ou
         err = hints[i].standard != NULL ? pli_info_set(info, hints[i].key, hints[i].standard)
                                         : PLI_OK;
     }
-    err = err == PLI_OK ? note_nodes(f, info) : err;
+    err = err == PLI_OK ? note(h, info) : err;
     if (err == PLI_OK) {
         *out = info;
     } else {
@@ -181,19 +197,24 @@ void pli_file_hints_init(struct pli_file *f)
     f->hints = first;
 }
 
-enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info)
+static enum pli_err take(struct pli_file_hints *h, const char *file, struct pli_info *info)
 {
     int n = 0;
     enum pli_err err = info != NULL ? pli_info_get_nkeys(info, &n) : PLI_OK;
-    if (n > 0 && f->hints.info == NULL) {
-        err = tell_standard(f, &f->hints.info);
+    if (n > 0 && h->info == NULL) {
+        err = tell_standard(h, &h->info);
     }
     for (int i = 0; i < n && err == PLI_OK; i++) {
         char key[MPI_MAX_INFO_KEY + 1];
         err = pli_info_get_nthkey(info, i, key);
-        err = err == PLI_OK ? take_one(f, key, pli_info_find(info, key)) : err;
+        err = err == PLI_OK ? take_one(h, file, key, pli_info_find(info, key)) : err;
     }
     return err;
+}
+
+enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info)
+{
+    return take(&f->hints, f->name, info);
 }
 
 void pli_file_hints_release(struct pli_file *f)
@@ -204,32 +225,49 @@ void pli_file_hints_release(struct pli_file *f)
 enum pli_err pli_file_hints_note_nodes(struct pli_file *f, int n)
 {
     f->hints.nodes = n;
-    return f->hints.info != NULL ? note_nodes(f, f->hints.info) : PLI_OK;
+    return f->hints.info != NULL ? note(&f->hints, f->hints.info) : PLI_OK;
 }
 
-// The size of the buffer and the members that aggregate stay as they were when the file was opened:
-// others know them.
-enum pli_err pli_file_hints_change(struct pli_file *f, struct pli_info *info)
+enum pli_err pli_file_hints_merge(const struct pli_file *f, struct pli_info *info,
+                                  struct pli_file_hints *out)
 {
-    int64_t buffer = f->hints.buffer;
-    int nodes = f->hints.nodes;
-    char text[24];
-    enum pli_err err = pli_file_hints_take(f, info);
-    f->hints.buffer = buffer;
-    snprintf(text, sizeof text, "%lld", (long long)buffer);
-    if (err == PLI_OK && f->hints.info != NULL) {
-        err = pli_info_set(f->hints.info, "cb_buffer_size", text);
+    const struct pli_file_hints *old = &f->hints;
+    struct pli_file_hints h = *old;
+    h.info = NULL;
+    enum pli_err err = old->info != NULL ? pli_info_dup(old->info, &h.info) : PLI_OK;
+    err = err == PLI_OK ? take(&h, f->name, info) : err;
+    h.buffer = old->buffer;
+    h.nodes = old->nodes;
+    h.stripe = old->stripe;
+    h.lock = old->lock;
+    h.shared_map = old->shared_map;
+    err = err == PLI_OK && h.info != NULL ? note(&h, h.info) : err;
+    if (err != PLI_OK) {
+        pli_info_release(h.info);
+        return err;
     }
-    return err == PLI_OK ? pli_file_hints_note_nodes(f, nodes) : err;
+    *out = h;
+    return PLI_OK;
+}
+
+void pli_file_hints_replace(struct pli_file *f, const struct pli_file_hints *h)
+{
+    pli_info_release(f->hints.info);
+    f->hints = *h;
 }
 
 enum pli_err pli_file_hints_set(struct pli_file *f, struct pli_info *info)
 {
+    struct pli_file_hints h;
     enum pli_err err = pli_file_check_idle(f, "MPI_File_set_info");
-    return err == PLI_OK ? pli_file_hints_change(f, info) : err;
+    err = err == PLI_OK ? pli_file_hints_merge(f, info, &h) : err;
+    if (err == PLI_OK) {
+        pli_file_hints_replace(f, &h);
+    }
+    return err;
 }
 
 enum pli_err pli_file_hints_get(struct pli_file *f, struct pli_info **out)
 {
-    return f->hints.info != NULL ? pli_info_dup(f->hints.info, out) : tell_standard(f, out);
+    return f->hints.info != NULL ? pli_info_dup(f->hints.info, out) : tell_standard(&f->hints, out);
 }

@@ -29,9 +29,13 @@ void pli_file_hints_init(struct pli_file *f);
 // Take hints over; info may be NULL. Values that cannot be are left alone, as MPI wants it.
 enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info);
 void pli_file_hints_release(struct pli_file *f);
-// The same for a file that is open.
-enum pli_err pli_file_hints_change(struct pli_file *f, struct pli_info *info);
-// Note how many members aggregate, so that MPI_File_get_info tells.
+// What the hints of an open file become with these; the file keeps its own. Those that others count
+// on stay as they were when the file was opened. *out goes to pli_file_hints_replace, or its info to
+// pli_info_release.
+enum pli_err pli_file_hints_merge(const struct pli_file *f, struct pli_info *info,
+                                  struct pli_file_hints *out);
+void pli_file_hints_replace(struct pli_file *f, const struct pli_file_hints *h);
+// Note how many members aggregate, and what rank 0 has told, so that MPI_File_get_info tells.
 enum pli_err pli_file_hints_note_nodes(struct pli_file *f, int n);
 
 // As the API table calls them.

@@ -10,6 +10,7 @@
 #include "io/file_list.h"
 #include "io/file_map.h"
 #include "io/file_query.h"
+#include "io/file_range.h"
 #include "io/file_ring.h"
 #include "io/file_shared.h"
 #include "io/file_shared_batch.h"
@@ -141,8 +142,8 @@ static enum pli_err open_one(struct pli_file *f, int flags)
 // What rank 0 tells when it has made and opened the file.
 struct opened {
     struct pli_file_word word;
-    int64_t err, buffer, nodes, n_core, rounds, has_shared_map,
-        has_batch; // hints of rank 0 count, so that all choose alike
+    int64_t err, n_core, rounds, has_shared_map, has_batch;
+    int64_t buffer, nodes, stripe, shared_map; // its hints count, so that all choose alike
 };
 
 // Memory for the shared pointer, with that of lines that are collected, if there is so much.
@@ -188,6 +189,8 @@ static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct
     *out = (struct opened){ .err = err,
                             .buffer = f->hints.buffer,
                             .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
+                            .stripe = f->hints.stripe,
+                            .shared_map = (int64_t)f->hints.shared_map,
                             .rounds = (int64_t)pli_file_coll_rounds(f),
                             .n_core = n_core() };
     if (err == PLI_OK) {
@@ -225,6 +228,8 @@ static enum pli_err open_all(struct pli_file *f, struct pli_comm *comm, uint64_t
     }
     f->hints.buffer = first.buffer;
     f->hints.nodes = (int)first.nodes;
+    f->hints.stripe = first.stripe;
+    f->hints.shared_map = (enum pli_file_choice)first.shared_map;
     f->rounds = (enum pli_file_rounds)first.rounds;
     if (err == PLI_OK && comm->rank != 0) {
         err = open_one(f, 0);
@@ -272,6 +277,7 @@ static void destroy(struct pli_file *f)
     pli_file_shared_map_close(f);
     pli_file_shared_batch_close(f);
     pli_file_ring_close(f);
+    pli_file_range_close(f);
     pli_file_shared_destroy(f);
     pli_comm_release(f->comm);
     pli_file_view_release(&f->view);

@@ -7,6 +7,7 @@
 #include "io/file_access.h"
 #include "io/file_async.h"
 #include "io/file_datarep.h"
+#include "io/file_range.h"
 #include "io/file_shared_batch.h"
 #include "io/file_shared_map.h"
 #include "io/file_sys.h"
@@ -134,6 +135,7 @@ enum pli_err pli_file_set_atomicity(struct pli_file *f, int flag)
     if (err == PLI_OK && flag != 0 && f->is_mixed) {
         err = pli_file_agree(f, PLI_OK); // others may fail to open it once more, for locks
     }
+    err = err == PLI_OK && flag != 0 ? pli_file_range_open(f) : err;
     if (err == PLI_OK) {
         f->is_atomic = flag != 0;
     }

@@ -108,7 +108,6 @@ enum pli_err pli_file_shared_create_far(struct pli_file *f, struct pli_comm *com
     hint = hint == PLI_OK ? pli_info_set(info, "pliant_first_only", "true") : hint;
     enum pli_err err = pli_win_alloc(size, 1, info, comm, &base, &f->pointer.win);
     pli_info_release(info);
-    err = err == PLI_OK ? hint : err;
     if (err != PLI_OK) {
         return err;
     }
@@ -116,7 +115,9 @@ enum pli_err pli_file_shared_create_far(struct pli_file *f, struct pli_comm *com
         memset(base, 0, sizeof(MPI_Offset));
     }
     err = pli_passive_lock_all(MPI_MODE_NOCHECK, f->pointer.win);
-    return err == PLI_OK ? pli_coll_barrier(comm) : err;
+    enum pli_err meet = pli_coll_barrier(comm);
+    err = err == PLI_OK ? meet : err;
+    return err == PLI_OK ? hint : err; // members agree on it
 }
 
 enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm,

@@ -9,6 +9,7 @@
 #include "io/file_hints.h"
 #include "io/file_shared.h"
 #include "obj/datatype.h"
+#include "obj/info.h"
 #include "obj/type_plan.h"
 
 #include <stdio.h>
@@ -128,32 +129,43 @@ static enum pli_err build(MPI_Offset disp, struct pli_datatype *etype,
     return PLI_OK;
 }
 
+// Where the view begins; the others count on this member, whatever is wrong here.
+static enum pli_err find_disp(struct pli_file *f, enum pli_err err, MPI_Offset *disp)
+{
+    bool is_sequential = (f->amode & MPI_MODE_SEQUENTIAL) != 0;
+    if (is_sequential && *disp == MPI_DISPLACEMENT_CURRENT) {
+        struct pli_fail_saved why;
+        pli_fail_save(&why, err);
+        enum pli_err found = pli_file_shared_offset(f, disp);
+        return err != PLI_OK ? pli_fail_repeat(&why) : found;
+    }
+    if (err == PLI_OK && *disp == MPI_DISPLACEMENT_CURRENT) {
+        return pli_fail(PLI_ERR_ARG, "argument disp is MPI_DISPLACEMENT_CURRENT, but the file was "
+                                     "not opened with MPI_MODE_SEQUENTIAL");
+    }
+    return err != PLI_OK || !is_sequential
+               ? err
+               : pli_fail(PLI_ERR_UNSUPPORTED,
+                          "the file was opened with MPI_MODE_SEQUENTIAL, so argument disp must be "
+                          "MPI_DISPLACEMENT_CURRENT");
+}
+
 enum pli_err pli_file_view_set(struct pli_file *f, MPI_Offset disp, struct pli_datatype *etype,
                                struct pli_datatype *filetype, const char *datarep,
                                struct pli_info *info)
 {
-    struct pli_file_view v;
+    struct pli_file_view v = { .disp = 0 };
+    struct pli_file_hints hints = { .info = NULL };
     MPI_Offset at = disp;
-    enum pli_err err = pli_file_async_settle(f, "MPI_File_set_view");
-    if (err == PLI_OK && disp == MPI_DISPLACEMENT_CURRENT) {
-        err = (f->amode & MPI_MODE_SEQUENTIAL) == 0
-                  ? pli_fail(PLI_ERR_ARG, "argument disp is MPI_DISPLACEMENT_CURRENT, but the file "
-                                          "was not opened with MPI_MODE_SEQUENTIAL")
-                  : pli_file_shared_offset(f, &at);
-    } else if (err == PLI_OK && (f->amode & MPI_MODE_SEQUENTIAL) != 0) {
-        err = pli_fail(PLI_ERR_UNSUPPORTED,
-                       "the file was opened with MPI_MODE_SEQUENTIAL, so argument disp must be "
-                       "MPI_DISPLACEMENT_CURRENT");
-    }
+    enum pli_err err = find_disp(f, pli_file_async_settle(f, "MPI_File_set_view"), &at);
     err = err == PLI_OK ? build(at, etype, filetype, datarep, (f->amode & MPI_MODE_RDONLY) == 0, &v)
                         : err;
-    bool is_built = err == PLI_OK;
+    err = err == PLI_OK ? pli_file_hints_merge(f, info, &hints) : err;
     err = pli_file_agree(f, err);
     err = err == PLI_OK ? pli_file_coll_share_view(f, &v) : err;
     if (err != PLI_OK) {
-        if (is_built) {
-            pli_file_view_release(&v);
-        }
+        pli_file_view_release(&v);
+        pli_info_release(hints.info);
         return err;
     }
     pthread_mutex_lock(&f->lock);
@@ -162,8 +174,8 @@ enum pli_err pli_file_view_set(struct pli_file *f, MPI_Offset disp, struct pli_d
     f->pos = 0;
     pthread_mutex_unlock(&f->lock);
     pli_file_view_release(&old);
-    err = pli_file_hints_change(f, info);
-    return err == PLI_OK ? pli_file_shared_reset(f) : err;
+    pli_file_hints_replace(f, &hints);
+    return pli_file_shared_reset(f);
 }
 
 // A handle of a type of the view that the user may free: predefined ones as they are, others as

@@ -90,6 +90,7 @@ struct flow {
     bool has_long8; // in which a long has 8 bytes
     char *ext;
     const char *end; // of what there is to get
+    MPI_Count n_got; // bytes of the user that were got
 };
 
 // A number inside an element: a complex has two, a pair a value and an index.
@@ -227,6 +228,7 @@ static enum pli_err convert(struct flow *f, const struct number *n, char *user)
         turn(user, f->ext, n->size);
     }
     f->ext += n->ext_size;
+    f->n_got += n->size;
     return err;
 }
 
@@ -294,6 +296,7 @@ static void convert_many(struct flow *f, int size, char *user, size_t n)
         turn_many(user, f->ext, size, n);
     }
     f->ext += n * (size_t)size;
+    f->n_got += (MPI_Count)n * size;
 }
 
 static enum pli_err walk(struct flow *f, const struct pli_datatype *t, char *user, MPI_Count n);
@@ -388,6 +391,15 @@ enum pli_err pli_type_external_unpack(const char *rep, const void *in, MPI_Count
         *position += count * t->ext_size;
     }
     return err;
+}
+
+MPI_Count pli_type_external_part(const void *from, size_t len, void *buf, MPI_Count count,
+                                 const struct pli_datatype *t)
+{
+    struct flow f = { .is_put = false, .ext = (char *)(uintptr_t)from };
+    f.end = f.ext + len;
+    walk(&f, t, buf, count); // what is not there stays as it was
+    return f.n_got;
 }
 
 enum pli_err pli_type_external_put(const void *buf, MPI_Count count, const struct pli_datatype *t,

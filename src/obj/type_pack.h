@@ -29,6 +29,10 @@ enum pli_err pli_type_external_unpack(const char *rep, const void *in, MPI_Count
                                       struct pli_datatype *t);
 enum pli_err pli_type_external_size(const char *rep, MPI_Count count, struct pli_datatype *t,
                                     MPI_Count *size);
+// The same of `len` bytes that may end before count elements do, or within one. Returns how many
+// bytes of whole numbers the user has got.
+MPI_Count pli_type_external_part(const void *from, size_t len, void *buf, MPI_Count count,
+                                 const struct pli_datatype *t);
 
 // As other clients of an IMPI job have it: external32, but that a long has 8 bytes where all
 // clients have agreed so. Bytes of an element:

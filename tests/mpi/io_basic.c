@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -326,6 +327,52 @@ static void check_later(const char *rep)
     T_EQ(n_strange, 0);
 }
 
+// What the file has of an element that it ends within is read, in external32 as without: whole
+// numbers of it.
+static void check_part(void)
+{
+    MPI_File f;
+    char name[80];
+    struct three {
+        int i;
+        long l;
+        double d;
+    } x[2] = { { 1, 2, 3.5 }, { 4, 5, 6.5 } }, y[2];
+    const MPI_Count want[] = { 3, 3, 4, 5, 5, 6 }; // numbers that are there, 16 bytes each element
+    const int lens[] = { 16, 19, 20, 24, 31, 32 };
+    MPI_Datatype parts[3] = { MPI_INT, MPI_LONG, MPI_DOUBLE }, one, two;
+    MPI_Aint at[3] = { offsetof(struct three, i), offsetof(struct three, l),
+                       offsetof(struct three, d) };
+    int ones[3] = { 1, 1, 1 }, count;
+    MPI_Type_create_struct(3, ones, at, parts, &one);
+    MPI_Type_contiguous(2, one, &two);
+    MPI_Type_commit(&two);
+    snprintf(name, sizeof name, "%s.part.%d", path, me);
+    T_EQ(MPI_File_open(MPI_COMM_SELF, name,
+                       MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                       &f),
+         0);
+    T_EQ(MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL), 0);
+    for (int i = 0; i < 6; i++) {
+        MPI_Count elements;
+        MPI_Status s;
+        T_EQ(MPI_File_write_at(f, 0, x, 1, two, MPI_STATUS_IGNORE), 0);
+        T_EQ(MPI_File_set_size(f, lens[i]), 0);
+        memset(y, 0, sizeof y);
+        T_EQ(MPI_File_read_at(f, 0, y, 1, two, &s), 0);
+        MPI_Get_elements_x(&s, two, &elements);
+        T_EQ(elements, want[i]);
+        MPI_Get_count(&s, two, &count);
+        T_EQ(count, want[i] == 6 ? 1 : MPI_UNDEFINED);
+        T_OK(y[0].i == 1 && y[0].l == 2 && y[0].d == 3.5);
+        T_OK(y[1].i == (want[i] > 3 ? 4 : 0) && y[1].l == (want[i] > 4 ? 5 : 0));
+        T_OK(y[1].d == (want[i] > 5 ? 6.5 : 0));
+    }
+    MPI_Type_free(&one);
+    MPI_Type_free(&two);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
 static void check_datareps(void)
 {
     char rep[16];
@@ -485,6 +532,7 @@ int main(int argc, char **argv)
     check_pointers();
     check_shared();
     check_datareps();
+    check_part();
     check_errors();
     check_hints();
     check_long();

@@ -254,6 +254,27 @@ static void use_new(MPI_Comm c, const char *whose)
     T_EQ(MPI_File_close(&f), 0);
 }
 
+// All write the same bytes in atomic mode, and never see a part of what another writes. Clones read
+// what parents write, and exclude only each other.
+static void use_atomic(MPI_File f, int is_clone)
+{
+    enum { LEN = 9000, N_ACCESS = 100 };
+    char data[LEN];
+    int flag = 0;
+    T_EQ(MPI_File_get_atomicity(f, &flag), 0);
+    T_EQ(flag, 1);
+    for (int i = 0; i < N_ACCESS; i++) {
+        memset(data, 'a' + rank_of(MPI_COMM_WORLD), sizeof data);
+        if (!is_clone) {
+            T_EQ(MPI_File_write_at(f, 0, data, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        }
+        T_EQ(MPI_File_read_at(f, 0, data, LEN, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        for (int k = 1; k < LEN && t_failed == 0 && !is_clone; k++) {
+            T_EQ(data[k], data[0]);
+        }
+    }
+}
+
 // Clones of all ranks have a file of their own: the same bytes, and pointers where they were.
 static void fork_all(void)
 {
@@ -275,8 +296,19 @@ static void fork_all(void)
     T_EQ(MPI_File_write_shared(log, line, LINE, MPI_BYTE, MPI_STATUS_IGNORE), 0);
     MPI_File closed = open_file(MPI_COMM_WORLD);
     T_EQ(MPI_File_close(&closed), 0);
+    char atomic_path[sizeof path + 7];
+    snprintf(atomic_path, sizeof atomic_path, "%s.atomic", path);
+    MPI_File atomic;
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, atomic_path,
+                       MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                       &atomic),
+         0);
+    T_EQ(MPI_File_set_atomicity(atomic, 1), 0);
+    use_atomic(atomic, 0);
     int got = MPI_Fork(n);
     T_OK(got >= 0);
+    use_atomic(atomic, got == 0);
+    T_EQ(MPI_File_close(&atomic), 0);
     MPI_Comm mine = got > 0 ? MPI_COMM_PARENTS : MPI_COMM_CHILDREN;
     use_new(mine, got > 0 ? "parents" : "clones");
     T_EQ(MPI_File_get_position(f, &at), 0);

@@ -233,6 +233,33 @@ static void die_in_open(void)
     MPI_Comm_free(&rest);
 }
 
+// While it writes in atomic mode: the range that it held is free, and nothing was written.
+static void die_in_atomic(char *buf)
+{
+    MPI_File f = open_records(MPI_COMM_WORLD, "disable");
+    MPI_Comm rest;
+    T_EQ(MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL), 0);
+    T_EQ(MPI_File_set_atomicity(f, 1), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    dies_in = me == victim ? 2 : 0; // it reads what was there before
+    for (int i = 0; i < 50; i++) {
+        memset(buf, new_byte(me), (size_t)bytes);
+        T_EQ(MPI_File_write_at(f, 0, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        T_EQ(MPI_File_read_at(f, 0, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        for (int k = 1; k < bytes && t_failed == 0; k++) {
+            T_EQ(buf[k], buf[0]);
+        }
+        T_OK(buf[0] != new_byte(victim));
+    }
+    T_EQ(MPI_File_close(&f), 0);
+    T_EQ(MPIX_Comm_shrink(MPI_COMM_WORLD, &rest), 0);
+    f = open_records(rest, "disable");
+    T_EQ(MPI_File_set_atomicity(f, 1), 0);
+    T_EQ(MPI_File_write_at_all(f, 0, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_close(&f), 0);
+    MPI_Comm_free(&rest);
+}
+
 int main(int argc, char **argv)
 {
     static char buf[RECORD * MOST_RECORD];
@@ -261,6 +288,8 @@ int main(int argc, char **argv)
     fill();
     if (strcmp(argv[1], "open") == 0) {
         die_in_open();
+    } else if (strcmp(argv[1], "atomic") == 0) {
+        die_in_atomic(buf);
     } else if (strcmp(argv[1], "close") == 0) {
         MPI_File f = open_records(MPI_COMM_WORLD, "automatic");
         MPI_Barrier(MPI_COMM_WORLD); // nobody dies while others set their view

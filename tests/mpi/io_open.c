@@ -198,6 +198,81 @@ static void check_hints(void)
     T_EQ(MPI_File_close(&f), 0);
 }
 
+// All ranks tell what is in use: what rank 0 passed.
+static void check_first_hints(void)
+{
+    const int mode = MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE;
+    const char *const keys[] = { "cb_buffer_size", "striping_unit", "cb_nodes" };
+    char path[300], value[16];
+    for (int who = 0; who < 3; who++) { // all pass hints, the first rank, the others
+        MPI_File f;
+        MPI_Info info;
+        bool has = who == 0 || (who == 1) == (me == 0);
+        MPI_Info_create(&info);
+        for (int i = 0; i < 3; i++) {
+            snprintf(value, sizeof value, "%d", i == 2 ? 1 : (me + 2) * 65536);
+            MPI_Info_set(info, keys[i], value);
+        }
+        MPI_Info_set(info, "pliant_shared_map", me == 0 ? "enable" : "disable");
+        snprintf(path, sizeof path, "%s.first", folder);
+        T_EQ(MPI_File_open(MPI_COMM_WORLD, path, mode, has ? info : MPI_INFO_NULL, &f), 0);
+        bool is_passed = who < 2;
+        expect_hint(f, "cb_buffer_size", is_passed ? "131072" : "16777216");
+        expect_hint(f, "striping_unit", is_passed ? "131072" : NULL);
+        expect_hint(f, "pliant_shared_map", is_passed ? "enable" : "automatic");
+        MPI_Info_set(info, "cb_buffer_size", "5000000");
+        MPI_Info_set(info, "striping_unit", "5000");
+        T_EQ(MPI_File_set_info(f, info), 0);
+        expect_hint(f, "cb_buffer_size", is_passed ? "131072" : "16777216");
+        expect_hint(f, "striping_unit", is_passed ? "131072" : NULL);
+        MPI_Info_free(&info);
+        T_EQ(MPI_File_close(&f), 0);
+    }
+}
+
+// Whoever passes hints that decide how ranks work together, all choose alike.
+static void check_own_hints(void)
+{
+    enum { ROW = 100, N_ROW = 400 };
+    const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    const char *const hints[][2] = { { "striping_unit", "70000" },
+                                     { "romio_cb_write", "enable" },
+                                     { "romio_cb_write", "disable" } };
+    static char x[ROW * N_ROW], y[ROW * N_ROW];
+    MPI_Datatype rows;
+    MPI_Type_vector(N_ROW, ROW, ROW * n, MPI_BYTE, &rows);
+    MPI_Type_commit(&rows);
+    for (int i = 0; i < 3 * 2 * 2; i++) {
+        char path[300];
+        MPI_File f;
+        MPI_Info info;
+        MPI_Info_create(&info);
+        if (me == (i % 2 == 0 ? 0 : n - 1)) {
+            MPI_Info_set(info, hints[i / 4][0], hints[i / 4][1]);
+        }
+        if (i / 4 == 0) {
+            MPI_Info_set(info, "romio_cb_write", "enable");
+        }
+        snprintf(path, sizeof path, "%s.own", folder);
+        T_EQ(MPI_File_open(MPI_COMM_WORLD, path, mode, info, &f), 0);
+        if (i / 2 % 2 == 0) {
+            T_EQ(MPI_File_set_view(f, me * ROW, MPI_BYTE, rows, "native", MPI_INFO_NULL), 0);
+        } else {
+            T_EQ(MPI_File_set_view(f, me * (int)sizeof x, MPI_BYTE, MPI_BYTE, "native",
+                                   MPI_INFO_NULL),
+                 0);
+        }
+        memset(x, 'a' + me, sizeof x);
+        memset(y, 0, sizeof y);
+        T_EQ(MPI_File_write_all(f, x, sizeof x, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        T_EQ(MPI_File_read_at(f, 0, y, sizeof y, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        T_EQ(memcmp(x, y, sizeof x), 0);
+        MPI_Info_free(&info);
+        T_EQ(MPI_File_close(&f), 0);
+    }
+    MPI_Type_free(&rows);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -210,6 +285,8 @@ int main(int argc, char **argv)
     MPI_File f = open_one(MPI_COMM_WORLD, "only", MPI_MODE_CREATE | MPI_MODE_RDWR, NULL);
     check_turns();
     check_hints();
+    check_first_hints();
+    check_own_hints();
     T_EQ(MPI_File_close(&f), 0);
     if (me == 0) {
         char path[300];
