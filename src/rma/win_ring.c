@@ -373,9 +373,9 @@ void pli_win_ring_flush(struct pli_win *w, int rank, const char *call)
     if (r->over != r->head) {
         complete(w, rank, r, call);
     }
-    int32_t fault = atomic_load_explicit(&r->wire->fault, memory_order_relaxed);
-    if (fault != PLI_OK) {
-        atomic_store_explicit(&r->wire->fault, PLI_OK, memory_order_relaxed);
+    if (atomic_load_explicit(&r->wire->fault, memory_order_relaxed) != PLI_OK) {
+        // In one step: the target may be at an access of another thread.
+        int32_t fault = atomic_exchange_explicit(&r->wire->fault, PLI_OK, memory_order_relaxed);
         pli_region_report(w->region, rank, (enum pli_err)fault);
     }
     pli_lock_drop(&r->lock);

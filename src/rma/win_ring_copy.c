@@ -155,11 +155,9 @@ static bool copy_together(struct pli_win *w, const struct pli_rma_target *t, str
     uint64_t piece;
     while (take(job, &piece)) {
         copy(job, piece, t->peer, run, is_put);
-        if (pli_win_ring_is_heard(r)) { // it may take more
-            pli_lock_take(&r->lock);
-            pli_win_ring_tell(w, t->rank, r);
-            pli_lock_drop(&r->lock);
-        }
+        pli_lock_take(&r->lock);
+        pli_win_ring_tell(w, t->rank, r); // it may take more
+        pli_lock_drop(&r->lock);
     }
     await(w, t->rank, job);
     bool has_failed = atomic_load_explicit(&job->has_failed, memory_order_relaxed) != 0;

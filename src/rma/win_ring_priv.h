@@ -32,7 +32,7 @@ struct pli_win_ring {
 struct pli_win_ring *pli_win_ring_of(struct pli_win *w, struct pli_win_peer *p);
 // Tell the target to look, unless it has not read the last message yet. Context: locked.
 void pli_win_ring_tell(struct pli_win *w, int rank, struct pli_win_ring *r);
-// Whether it has read the last message. Context: any.
+// Whether it has read the last message. Context: locked, or no other thread uses the window.
 bool pli_win_ring_is_heard(const struct pli_win_ring *r);
 // Whether it sleeps, and the kernel may do its work here: to wake it would take longer.
 bool pli_win_ring_is_asleep(struct pli_win_peer *p);

@@ -24,7 +24,7 @@ static bool wait_for_all(struct pli_board *b)
             if (!pli_board_wait_short(b, word, want)) {
                 return false;
             }
-            uint64_t read = atomic_load_explicit(word, memory_order_relaxed);
+            uint64_t read = atomic_load_explicit(word, memory_order_acquire);
             least = read < least ? read : least;
         }
     }

@@ -34,7 +34,7 @@ static bool wait_for_room(struct pli_board *b)
             if (!pli_board_wait_short(b, &b->members[i].read, b->ring_at - PLI_BOARD_RING + 1)) {
                 return false;
             }
-            uint64_t read = atomic_load_explicit(&b->members[i].read, memory_order_relaxed);
+            uint64_t read = atomic_load_explicit(&b->members[i].read, memory_order_acquire);
             least = read < least ? read : least;
         }
     }

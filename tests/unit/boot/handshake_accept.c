@@ -113,12 +113,13 @@ struct seat {
 // Four callers: the last from an address of its own, all asked and in time.
 static void fill(struct seat *seats)
 {
+    const uint64_t now = pli_clock_ns(); // a moment for all, however long the loop takes
     for (int i = 0; i < N; i++) {
         int pair[2];
         T_MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
         seats[i] = (struct seat){ .caller = pair[0],
                                   .who = { .fd = pair[1],
-                                           .since = pli_clock_ns() - (uint64_t)(N - i) * 1000,
+                                           .since = now - (uint64_t)(N - i) * 1000,
                                            .is_asked = true,
                                            .from = { [15] = i == N - 1 ? 2 : 1 } } };
     }
