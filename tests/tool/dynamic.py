@@ -91,6 +91,22 @@ def client_dies_at(name, fault):
     end(server, f"server of a client that died at {fault}")
 
 
+def client_stands_still(name):
+    """A client that does not go on when it has knocked holds nobody up for longer than the server's time limit."""
+    with tempfile.NamedTemporaryFile(delete=False) as gate, tempfile.NamedTemporaryFile(delete=False) as hold:
+        server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1, gate.name, "0.5")
+        slow = start(MPIEXEC, "-n", 2, PORTS, "call", name, 1, env={"PLIANT_FAULT": f"port_hello:0@{hold.name}"})
+        while not os.path.exists(hold.name + ".held") and slow.poll() is None:
+            time.sleep(0.01)
+        os.unlink(gate.name)
+        end(start(MPIEXEC, "-n", 2, PORTS, "call", name, 1), "client after one that stands still")
+        end(server, "server of a client that stands still")
+        os.unlink(hold.name + ".held")
+        out, _ = slow.communicate(timeout=60 * SLOW)
+        check(slow.returncode == 1 and "waits at the port no more" in out,
+              f"a client that was given up: rc {slow.returncode}\n{out}")
+
+
 def server_dies_at_once(name):
     """The server dies when the roots have met."""
     server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1, env={"PLIANT_FAULT": "port_accepted"})
@@ -145,6 +161,7 @@ def main():
             client_dies(f"{base} f{i}")
         for fault in ("port_hello", "port_called"):
             client_dies_at(f"{base} {fault}", fault)
+        client_stands_still(base + " h")
         server_dies_at_once(base + " g")
         joined()
         solo(env)
