@@ -107,6 +107,16 @@ def client_stands_still(name):
               f"a client that was given up: rc {slow.returncode}\n{out}")
 
 
+def client_is_not_waited_for(name):
+    """A client without mpiexec that was killed is known to have ended, though its parent has not asked for it."""
+    server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1)
+    dead = start(PORTS, "call", name, 1, env={"PLIANT_FAULT": "port_called"})
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+    end(start(MPIEXEC, "-n", 2, PORTS, "call", name, 1), "client after one that nobody waited for")
+    end(server, "server of a client that nobody waited for")
+    dead.communicate()
+
+
 def server_dies_at_once(name):
     """The server dies when the roots have met."""
     server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1, env={"PLIANT_FAULT": "port_accepted"})
@@ -162,6 +172,7 @@ def main():
         for fault in ("port_hello", "port_called"):
             client_dies_at(f"{base} {fault}", fault)
         client_stands_still(base + " h")
+        client_is_not_waited_for(base + " i")
         server_dies_at_once(base + " g")
         joined()
         solo(env)
