@@ -12,6 +12,7 @@ from launch import BUILD, MPIEXEC, SLOW, Run, check, clean_up, mark, nothing_lef
 
 BIN = os.path.join(BUILD, "tests", "bin")
 PORTS, SPAWN = os.path.join(BIN, "mpi.dyn_ports"), os.path.join(BIN, "mpi.dyn_spawn")
+GONE = os.path.join(BIN, "gone_probe")
 
 
 def start(*args, env=None):
@@ -117,6 +118,18 @@ def client_is_not_waited_for(name):
     dead.communicate()
 
 
+def other_is_gone(name, what, rc):
+    """What was sent to or by a job that has died harms nobody."""
+    with tempfile.NamedTemporaryFile(delete=False) as gate:
+        server = start(MPIEXEC, "-n", 2, GONE, "serve", what, name, gate.name)
+        client = start(MPIEXEC, "-n", 1, GONE, "call", what, name, gate.name)
+        out, _ = client.communicate(timeout=60 * SLOW)
+        check(client.returncode == 128 + signal.SIGKILL, f"{what}, client: rc {client.returncode}\n{out}")
+        os.unlink(gate.name + (".ready" if what == "block" else ""))
+    out, _ = server.communicate(timeout=60 * SLOW)
+    check(server.returncode == rc, f"{what}, server: rc {server.returncode}\n{out}")
+
+
 def server_dies_at_once(name):
     """The server dies when the roots have met."""
     server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1, env={"PLIANT_FAULT": "port_accepted"})
@@ -174,6 +187,8 @@ def main():
         client_stands_still(base + " h")
         client_is_not_waited_for(base + " i")
         server_dies_at_once(base + " g")
+        for what, rc in (("block", 3),):
+            other_is_gone(f"{base} {what}", what, rc)
         joined()
         solo(env)
         for _ in range(5):
