@@ -69,19 +69,41 @@ static bool offers_copy(const struct pli_conn *c)
     return at != &c->open;
 }
 
-bool pli_lane_has_copy(const struct pli_lane *lane)
+// Whether the process at the other end has not ended, as far as is known.
+static bool is_live(const struct pli_conn *c)
+{
+    uint64_t proc = c->key >> 3;
+    uint32_t row;
+    return (proc & ~(uint64_t)UINT32_MAX) != pli_proc.boot->job ? !pli_other_job_has_ended(proc)
+           : pli_boot_is_here(pli_proc.boot, proc, &row) ? pli_boot_is_live(pli_proc.boot, proc)
+                                                         : true;
+}
+
+// A small message of which a copy has yet to be fetched.
+static bool has_copy(const struct pli_lane *lane)
 {
     for (uint32_t b = 0; b < lane->n_bucket; b++) {
         for (const struct pli_conn *c = lane->conns[b]; c != NULL; c = c->next) {
-            uint64_t proc = c->key >> 3;
-            uint32_t row;
-            if (offers_copy(c) && (!pli_boot_is_here(pli_proc.boot, proc, &row) ||
-                                   pli_boot_is_live(pli_proc.boot, proc))) {
+            if (offers_copy(c) && is_live(c)) {
                 return true;
             }
         }
     }
     return false;
+}
+
+bool pli_lane_has_unsent(const struct pli_lane *lane, bool is_leaving)
+{
+    bool has = is_leaving && has_copy(lane);
+    for (const struct pli_list *at = lane->stalled.next; at != &lane->stalled && !has;
+         at = at->next) {
+        has = is_live(PLI_CONTAINER(at, struct pli_conn, stalled));
+    }
+    for (const struct pli_list *at = lane->streams.next; at != &lane->streams && !has;
+         at = at->next) {
+        has = is_live(PLI_CONTAINER(at, struct pli_request, link)->conn);
+    }
+    return has;
 }
 
 // End the connections of a lane to the processes of another job. Context: lane locked.

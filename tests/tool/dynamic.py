@@ -187,7 +187,7 @@ def main():
         client_stands_still(base + " h")
         client_is_not_waited_for(base + " i")
         server_dies_at_once(base + " g")
-        for what, rc in (("block", 3),):
+        for what, rc in (("block", 3), ("copy", 0), ("full", 0)):
             other_is_gone(f"{base} {what}", what, rc)
         joined()
         solo(env)
