@@ -65,7 +65,7 @@ static enum pli_err enter(uint32_t number, const struct pli_other_job_name *name
 
 // A number has passed from a job that has ended to another: unmap the memory of the first, unless
 // something of this process still waits to go there. The few words that describe it stay, for
-// another thread may be looking at them. Context: guard held, no lane locked.
+// another thread may be looking at them. Context: no lock held.
 static void leave(struct pli_other_job *old)
 {
     if (forget == NULL || forget(old->job)) {
@@ -79,6 +79,7 @@ enum pli_err pli_other_job_meet(const struct pli_other_job_name *name)
         return PLI_OK;
     }
     enum pli_err err = PLI_OK;
+    struct pli_other_job *old = NULL;
     pthread_mutex_lock(&guard);
     struct pli_jobtab_job known = { 0 };
     uint32_t number = pli_jobtab_find_job(&pli_boot.node, name->job, &known);
@@ -96,16 +97,18 @@ enum pli_err pli_other_job_meet(const struct pli_other_job_name *name)
             struct pli_jobtab_side here = { &pli_boot.node, self.job, self.launcher, self.memory };
             struct pli_jobtab_side there = { &node, name->job, name->launcher, name->memory };
             err = pli_jobtab_meet(&here, &there, &pair);
-            struct pli_other_job *old = err == PLI_OK ? maps[pair.theirs_here] : NULL;
+            old = err == PLI_OK ? maps[pair.theirs_here] : NULL;
             err = err == PLI_OK ? enter(pair.theirs_here, name, &node, pair.mine_there) : err;
             if (err != PLI_OK) {
                 pli_node_unmap(&node);
-            } else if (old != NULL) {
-                leave(old);
+                old = NULL;
             }
         }
     }
     pthread_mutex_unlock(&guard);
+    if (old != NULL) {
+        leave(old); // locks lanes, whose holders may wait for the guard
+    }
     return err;
 }
 
