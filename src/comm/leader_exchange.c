@@ -91,7 +91,7 @@ static enum pli_err sendrecv_far(const void *out, size_t n_out, void *in, size_t
 
 static bool is_of_other_job(const struct pli_comm *peer, int far)
 {
-    return (pli_group_at(peer->remote, far).proc & ~(uint64_t)UINT32_MAX) != pli_boot.job;
+    return pli_node_job_of(pli_group_at(peer->remote, far).proc) != pli_boot.job;
 }
 
 static enum pli_err sendrecv(const void *out, size_t n_out, void *in, size_t n_in,

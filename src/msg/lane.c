@@ -74,7 +74,7 @@ static bool is_live(const struct pli_conn *c)
 {
     uint64_t proc = c->key >> 3;
     uint32_t row;
-    return (proc & ~(uint64_t)UINT32_MAX) != pli_proc.boot->job ? !pli_other_job_has_ended(proc)
+    return pli_node_job_of(proc) != pli_proc.boot->job   ? !pli_other_job_has_ended(proc)
            : pli_boot_is_here(pli_proc.boot, proc, &row) ? pli_boot_is_live(pli_proc.boot, proc)
                                                          : true;
 }
@@ -114,7 +114,7 @@ static bool forget_job_at(struct pli_lane *lane, uint64_t job)
         struct pli_conn **at = &lane->conns[b];
         while (*at != NULL) {
             struct pli_conn *c = *at;
-            bool is_theirs = (c->key >> 3 & ~(uint64_t)UINT32_MAX) == job;
+            bool is_theirs = pli_node_job_of(c->key >> 3) == job;
             if (is_theirs && pli_list_is_empty(&c->stalled)) {
                 drop_conn(lane, at);
             } else {
@@ -284,9 +284,8 @@ static void drop_stale(struct pli_lane *lane)
         while (*at != NULL) {
             struct pli_conn *c = *at;
             uint64_t proc = c->key >> 3;
-            if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job &&
-                pli_list_is_empty(&c->stalled) && is_left((uint32_t)proc) &&
-                c->ops->disconnect(c)) {
+            if (pli_node_job_of(proc) == pli_proc.boot->job && pli_list_is_empty(&c->stalled) &&
+                is_left((uint32_t)proc) && c->ops->disconnect(c)) {
                 drop_conn(lane, at);
             } else {
                 at = &c->next;

@@ -152,7 +152,7 @@ bool pli_other_job_has_launcher(const struct pli_node *node)
 
 bool pli_other_job_has_ended(uint64_t proc)
 {
-    const struct pli_other_job *o = pli_other_job_find(proc & ~(uint64_t)UINT32_MAX);
+    const struct pli_other_job *o = pli_other_job_find(pli_node_job_of(proc));
     return o == NULL || !pli_other_job_has_launcher(&o->node) ||
            pli_node_has_ended(&o->node, (uint32_t)proc);
 }

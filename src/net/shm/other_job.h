@@ -59,9 +59,8 @@ struct pli_shm_block *pli_other_job_block_slow(uint64_t offset) __attribute__((c
 // The process a cell names as its sender.
 static inline uint64_t pli_other_job_proc(uint64_t me, uint32_t src)
 {
-    return __builtin_expect(src >> PLI_OTHER_JOB_INDEX != 0, 0)
-               ? pli_other_job_proc_slow(src)
-               : (me & ~(uint64_t)UINT32_MAX) | src;
+    return __builtin_expect(src >> PLI_OTHER_JOB_INDEX != 0, 0) ? pli_other_job_proc_slow(src)
+                                                                : pli_node_job_of(me) | src;
 }
 
 // The block a cell names.
