@@ -354,6 +354,7 @@ static enum pli_err meet_at_port(const char *port, MPI_Info info, int root, stru
     if (comm->is_span) {
         return pli_comm_refuse_span(comm, "connections to other jobs");
     }
+    pli_other_job_tidy(); // each process maps the jobs that come
     if (comm->rank == root) {
         why = parse(port, &v.port);
         why =

@@ -7,9 +7,11 @@
 #include "boot/boot.h"
 #include "ckpt/freeze.h"
 #include "ckpt/freeze_hold.h"
+#include "msg/endpoint.h"
 #include "msg/failure_hooks.h"
 #include "msg/request.h"
 #include "msg/statistics_hooks.h"
+#include "msg/unexpected.h"
 #include "net/net.h"
 #include "net/shm/other_job.h"
 #include "net/shm/shm_sleep.h"
@@ -106,6 +108,32 @@ bool pli_lane_has_unsent(const struct pli_lane *lane, bool is_leaving)
     return has;
 }
 
+// Whether a message that waits for its receive came this way.
+static bool has_kept(const struct pli_lane *lane, const struct pli_conn *c)
+{
+    for (uint32_t k = 0; k < lane->n_chunk * PLI_LANE_CHUNK; k++) {
+        const struct pli_endpoint *ep = pli_lane_ep(lane, k * PLI_NODE_N_LANE);
+        const struct pli_match_item *i = ep != NULL ? ep->match.arrival.first : NULL;
+        for (; i != NULL; i = i->later) {
+            if (PLI_CONTAINER(i, struct pli_unexpected, item)->conn == c) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Whether something under way names a connection.
+static bool is_used(const struct pli_lane *lane, const struct pli_conn *c)
+{
+    bool is = !pli_list_is_empty(&c->stalled) || !pli_list_is_empty(&c->open);
+    for (const struct pli_list *at = lane->streams.next; at != &lane->streams && !is;
+         at = at->next) {
+        is = PLI_CONTAINER(at, struct pli_request, link)->conn == c;
+    }
+    return is || has_kept(lane, c);
+}
+
 // End the connections of a lane to the processes of another job. Context: lane locked.
 static bool forget_job_at(struct pli_lane *lane, uint64_t job)
 {
@@ -115,7 +143,7 @@ static bool forget_job_at(struct pli_lane *lane, uint64_t job)
         while (*at != NULL) {
             struct pli_conn *c = *at;
             bool is_theirs = pli_node_job_of(c->key >> 3) == job;
-            if (is_theirs && pli_list_is_empty(&c->stalled)) {
+            if (is_theirs && !is_used(lane, c)) {
                 drop_conn(lane, at);
             } else {
                 is_clean = is_clean && !is_theirs;
@@ -126,7 +154,7 @@ static bool forget_job_at(struct pli_lane *lane, uint64_t job)
     return is_clean;
 }
 
-// The connections to the processes of another job end. False: something waits to go there.
+// The connections to the processes of another job end. False: something is under way.
 static bool forget_job(uint64_t job)
 {
     bool is_free = true;

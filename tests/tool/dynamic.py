@@ -43,10 +43,14 @@ def alone_server(name):
 
 
 def many_clients(name):
-    """Places in the tables of jobs that have ended are used again."""
-    n = 140
-    server = start(MPIEXEC, "-n", 1, PORTS, "serve", name, n)
+    """Places in the tables of jobs that have ended are used again, and no more memory is mapped than they have."""
+    n, places = 160, 128
+    server = start(PORTS, "serve", name, n)
     for i in range(n):
+        if i == n - 1:
+            with open(f"/proc/{server.pid}/maps", encoding="utf-8") as maps:
+                jobs = {line.split()[4] for line in maps if "/memfd:pliant" in line}
+            check(len(jobs) <= places + 2, f"the memory of {len(jobs)} jobs is mapped")
         end(start(PORTS, "call", name, 1), f"client {i}")
     end(server, "server of many clients")
 
