@@ -116,7 +116,7 @@ static inline bool pli_boot_is_here(const struct pli_boot *boot, uint64_t proc, 
 {
     uint32_t index = (uint32_t)(proc - boot->job);
     const struct pli_node_proc *p =
-        (proc & ~(uint64_t)UINT32_MAX) == boot->job ? pli_node_find(&boot->node, index) : NULL;
+        pli_node_job_of(proc) == boot->job ? pli_node_find(&boot->node, index) : NULL;
     if (p == NULL || p->host != boot->host) {
         return false;
     }

@@ -128,6 +128,12 @@ static inline uint64_t pli_node_job(const struct pli_node_header *header)
     return job != 0 ? job : (uint64_t)1 << 32;
 }
 
+// The same of the id of any process: the part that names its job.
+static inline uint64_t pli_node_job_of(uint64_t proc)
+{
+    return proc & ~(uint64_t)UINT32_MAX;
+}
+
 // The cores where the job began, for what its processes must choose alike: some may have chosen
 // before a checkpoint, and others choose after it.
 static inline uint32_t pli_node_first_cores(const struct pli_node_header *header)

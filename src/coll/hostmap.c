@@ -28,7 +28,7 @@ static int key_of(const struct pli_comm *comm, int rank)
     }
     struct pli_id id = pli_group_at(comm->group, rank);
     const struct pli_boot *boot = pli_proc.boot;
-    const struct pli_node_proc *p = (id.proc & ~(uint64_t)UINT32_MAX) == boot->job
+    const struct pli_node_proc *p = pli_node_job_of(id.proc) == boot->job
                                         ? pli_node_find(&boot->node, (uint32_t)id.proc)
                                         : NULL;
     if (p == NULL) {

@@ -535,7 +535,7 @@ enum pli_err pli_endpoints_process(struct pli_comm *comm, int rank, int *process
     int at = -1;
     if (world != NULL) {
         at = pli_group_rank_of(world->group, (struct pli_id){ proc, world->group->me.ep });
-    } else if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job) {
+    } else if (pli_node_job_of(proc) == pli_proc.boot->job) {
         at = (int)(uint32_t)proc;
     }
     *process_out = at >= 0 ? at : MPI_UNDEFINED;

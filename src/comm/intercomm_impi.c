@@ -104,7 +104,7 @@ static enum pli_err get_members(const struct pli_comm *local, const unsigned cha
         uint32_t world;
         memcpy(&world, p + (size_t)EACH * (size_t)i, EACH);
         world = be32toh(world);
-        struct pli_id id = { (me.proc & ~(uint64_t)UINT32_MAX) | world, 0 };
+        struct pli_id id = { pli_node_job_of(me.proc) | world, 0 };
         if (world >= pli_boot.n_world) {
             pli_group_build_finish(&b, local->group->session, me, out);
             pli_group_release(*out);

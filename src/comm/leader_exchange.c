@@ -91,7 +91,7 @@ static enum pli_err sendrecv_far(const void *out, size_t n_out, void *in, size_t
 
 static bool is_of_other_job(const struct pli_comm *peer, int far)
 {
-    return (pli_group_at(peer->remote, far).proc & ~(uint64_t)UINT32_MAX) != pli_boot.job;
+    return pli_node_job_of(pli_group_at(peer->remote, far).proc) != pli_boot.job;
 }
 
 static enum pli_err sendrecv(const void *out, size_t n_out, void *in, size_t n_in,
@@ -111,6 +111,9 @@ static enum pli_err given_up(int64_t why)
 {
     enum pli_err err = why > -PLI_N_ERR ? (enum pli_err)why : PLI_ERR_OTHER;
     bool is_death = pli_err_is_news(err) && err != PLI_ERR_WORLD_RESIZED;
+    if (err == PLI_ERR_PORT) {
+        return pli_fail(err, "the other group waits at the port no more");
+    }
     return pli_fail(is_death ? PLI_ERR_PROC_FAILED : PLI_ERR_OTHER,
                     "the other group has given up: %s", pli_err_text(err));
 }
@@ -118,10 +121,12 @@ static enum pli_err given_up(int64_t why)
 enum pli_err pli_leader_exchange_refuse(struct pli_comm *peer, int far, int tag, enum pli_err why)
 {
     struct pli_fail_saved saved;
-    int64_t mine = why, theirs;
+    int64_t mine = why;
     pli_fail_save(&saved, why);
-    if (sendrecv(&mine, sizeof mine, &theirs, sizeof theirs, peer, far, tag) != PLI_OK) {
-        pli_fail_take(NULL); // it has failed too
+    // What it says itself is not waited for: it may be stopped, or have failed too.
+    if (pli_p2p_send_on(&mine, sizeof mine, pli_comm_make_byte(), far, tag, peer, PLI_CHAN_SETUP,
+                        0) != PLI_OK) {
+        pli_fail_take(NULL);
     }
     return pli_fail_repeat(&saved);
 }

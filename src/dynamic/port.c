@@ -51,8 +51,8 @@ struct port_wait {
     struct pli_id client; // the process that has connected; only where this one accepts
     struct pli_port_timeout timeout;
     const struct pli_comm *comm; // whose members wait for this one
-    bool is_late;
     bool has_moved; // while this one connects: another process or endpoint accepts at it
+    bool has_ended; // while this one accepts: the process that has connected
 };
 
 // What the root does, up to a communicator with the other root.
@@ -140,7 +140,6 @@ static enum pli_err check_wait(struct port_wait *v, struct pli_id *owner_out)
     if (err == PLI_OK) {
         err = pli_port_timeout_check(&v->timeout);
         err = err == PLI_OK ? pli_bcast_error_await(v->comm) : err;
-        v->is_late = err != PLI_OK;
     }
     return err;
 }
@@ -159,48 +158,63 @@ static enum pli_err check_owner(void *arg)
     enum pli_err err = check_wait(v, &owner);
     if (err == PLI_OK && !pli_group_same(owner, v->owner)) {
         v->owner = owner;
-        v->has_moved = v->is_late = true;
+        v->has_moved = true;
         err = PLI_ERR_PORT; // begin again, there
     }
     return err;
 }
 
-// Whether the process that has connected still runs.
+// The same where this process accepts, as long as the process that has connected still runs.
 static enum pli_err check_client(void *arg)
 {
-    const struct port_wait *v = arg;
-    return pli_reachable_has_ended(v->client.proc)
-               ? pli_fail(PLI_ERR_PORT, "the process that connected has ended")
-               : PLI_OK;
+    struct port_wait *v = arg;
+    v->has_ended = pli_reachable_has_ended(v->client.proc);
+    return v->has_ended ? pli_fail(PLI_ERR_PORT, "the process that connected has ended")
+                        : check_port(v);
 }
 
-// Answer a process that has connected. *is_accepted_out is false if it timed out, ended, or cannot
-// be reached.
-static enum pli_err answer_hello(struct port_wait *v, struct pli_comm *comm,
-                                 const struct hello *hello, struct pli_comm **pair_out,
-                                 bool *is_accepted_out)
+// Answer a process that has connected, and wait for it to say that it is still there.
+// *is_accepted_out is false if it timed out, ended, or cannot be reached. An error: this wait has
+// timed out, or the like.
+static enum pli_err talk_to_client(struct port_wait *v, struct pli_comm *comm,
+                                   struct pli_comm *pair_comm, bool *is_accepted_out)
 {
-    struct reply reply = { .why = pli_reachable_check(comm, hello->who.proc) };
+    struct reply reply = { .why = pli_reachable_check(comm, v->client.proc) };
     uint32_t is_here = 0;
     *is_accepted_out = false;
     if (reply.why != PLI_OK) {
         snprintf(reply.text, sizeof reply.text, "%s", pli_fail_take(NULL));
     }
+    if (pli_first_contact_send(pair_comm, 1, &reply, sizeof reply) != PLI_OK) {
+        pli_fail_take(NULL);
+        return PLI_OK;
+    }
+    enum pli_err err = pli_first_contact_recv(pair_comm, &is_here, sizeof is_here, check_client, v);
+    *is_accepted_out = err == PLI_OK && is_here != 0 && reply.why == PLI_OK;
+    if (err != PLI_OK && !v->has_ended) {
+        return pli_intercomm_refuse(pair_comm, 1, err);
+    }
+    pli_fail_take(NULL);
+    return PLI_OK;
+}
+
+static enum pli_err answer_hello(struct port_wait *v, struct pli_comm *comm,
+                                 const struct hello *hello, struct pli_comm **pair_out,
+                                 bool *is_accepted_out)
+{
+    *is_accepted_out = false;
     v->client = hello->who;
+    v->has_ended = pli_reachable_has_ended(hello->who.proc);
+    if (v->has_ended) {
+        return PLI_OK; // the next process may connect
+    }
     enum pli_err err = pli_first_contact_make(comm, hello->who, true, hello->context, pair_out);
-    if (err != PLI_OK) {
-        return err;
-    }
-    if (pli_first_contact_send(*pair_out, 1, &reply, sizeof reply) == PLI_OK &&
-        pli_first_contact_recv(*pair_out, &is_here, sizeof is_here, check_client, v) == PLI_OK) {
-        *is_accepted_out = is_here != 0 && reply.why == PLI_OK;
-    }
+    err = err == PLI_OK ? talk_to_client(v, comm, *pair_out, is_accepted_out) : err;
     if (!*is_accepted_out) {
         pli_first_contact_free(*pair_out);
         *pair_out = NULL;
-        pli_fail_take(NULL); // the next process may connect
     }
-    return PLI_OK;
+    return err;
 }
 
 // The root's part of accepting: make a communicator with the process that connects.
@@ -230,6 +244,23 @@ static enum pli_err accept_as_root(struct port_wait *v, const char *name, struct
     return err;
 }
 
+// Say to the owner, which waits for it, whether this process is still there. err: why it is not.
+static enum pli_err end_hello(struct pli_comm *pair_comm, struct pli_id owner, enum pli_err err,
+                              struct reply *reply)
+{
+    struct pli_fail_saved saved;
+    uint32_t is_here = err == PLI_OK;
+    pli_fail_save(&saved, err);
+    if (err == PLI_OK || !pli_reachable_has_ended(owner.proc)) {
+        err = pli_first_contact_send(pair_comm, 0, &is_here, sizeof is_here);
+    }
+    if (saved.err != PLI_OK) {
+        return pli_fail_repeat(&saved);
+    }
+    reply->text[sizeof reply->text - 1] = '\0';
+    return err == PLI_OK && reply->why != PLI_OK ? pli_fail(reply->why, "%s", reply->text) : err;
+}
+
 // Send the identity to the port's owner and receive its answer.
 static enum pli_err exchange_hello(struct port_wait *v, struct pli_comm *comm,
                                    struct pli_comm *pair_comm, uint64_t context)
@@ -237,21 +268,18 @@ static enum pli_err exchange_hello(struct port_wait *v, struct pli_comm *comm,
     struct hello hello = { comm->group->me, context };
     struct reply reply = { 0 };
     struct pli_comm *listen_comm = NULL;
-    uint32_t is_here;
+    struct pli_id owner = v->owner;
     enum pli_err err =
-        pli_first_contact_make(comm, v->owner, false, context_of(&v->port), &listen_comm);
+        pli_first_contact_make(comm, owner, false, context_of(&v->port), &listen_comm);
     err = err == PLI_OK ? pli_first_contact_send(listen_comm, 0, &hello, sizeof hello) : err;
-    pli_fault("port_hello", pli_proc.boot->index);
-    err = err == PLI_OK ? pli_first_contact_recv(pair_comm, &reply, sizeof reply, check_owner, v)
-                        : err;
     pli_first_contact_free(listen_comm);
-    is_here = err == PLI_OK;
-    if (err == PLI_OK || v->is_late) { // the owner waits for this message
-        enum pli_err sent = pli_first_contact_send(pair_comm, 0, &is_here, sizeof is_here);
-        err = err == PLI_OK ? sent : err;
+    if (err != PLI_OK) {
+        return err;
     }
-    reply.text[sizeof reply.text - 1] = '\0';
-    return err == PLI_OK && reply.why != PLI_OK ? pli_fail(reply.why, "%s", reply.text) : err;
+    pli_fault("port_hello", pli_proc.boot->index);
+    pli_fault_hold("port_hello", pli_proc.boot->index);
+    err = pli_first_contact_recv(pair_comm, &reply, sizeof reply, check_owner, v);
+    return end_hello(pair_comm, owner, err, &reply);
 }
 
 // The root's part of connecting.
@@ -280,7 +308,7 @@ static enum pli_err connect_as_root(struct port_wait *v, const char *name, struc
         uint64_t context = pli_process_context();
         pli_first_contact_free(*pair_out);
         *pair_out = NULL;
-        v->has_moved = v->is_late = false;
+        v->has_moved = false;
         err = pli_first_contact_make(comm, v->owner, false, context, pair_out);
         err = err == PLI_OK ? exchange_hello(v, comm, *pair_out, context) : err;
     } while (err != PLI_OK && v->has_moved);
@@ -326,6 +354,7 @@ static enum pli_err meet_at_port(const char *port, MPI_Info info, int root, stru
     if (comm->is_span) {
         return pli_comm_refuse_span(comm, "connections to other jobs");
     }
+    pli_other_job_tidy(); // each process maps the jobs that come
     if (comm->rank == root) {
         why = parse(port, &v.port);
         why =

@@ -10,18 +10,16 @@
 
 #include <string.h>
 
-static const uint64_t job_part = ~(uint64_t)UINT32_MAX;
-
 enum pli_err pli_reachable_check(const struct pli_comm *comm, uint64_t proc)
 {
     const struct pli_node *node = &pli_proc.boot->node;
     uint32_t here = node->header->host_index;
-    if ((proc & job_part) == pli_proc.boot->job || node->header->n_host == 1) {
+    if (pli_node_job_of(proc) == pli_proc.boot->job || node->header->n_host == 1) {
         return PLI_OK;
     }
     for (int r = 0; r < comm->size; r++) {
         struct pli_id id = pli_group_at(comm->group, r);
-        const struct pli_node_proc *p = (id.proc & job_part) == pli_proc.boot->job
+        const struct pli_node_proc *p = pli_node_job_of(id.proc) == pli_proc.boot->job
                                             ? pli_node_find(node, (uint32_t)id.proc)
                                             : NULL;
         if (p != NULL && p->host != here) {
@@ -56,7 +54,7 @@ enum pli_err pli_reachable_refuse_joined(void)
 
 bool pli_reachable_has_ended(uint64_t proc)
 {
-    return (proc & job_part) != pli_proc.boot->job
+    return pli_node_job_of(proc) != pli_proc.boot->job
                ? pli_other_job_has_ended(proc)
                : pli_node_has_ended(&pli_proc.boot->node, (uint32_t)proc);
 }

@@ -37,7 +37,7 @@ static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
 uint32_t pli_failure_failed_at(uint64_t proc)
 {
-    const struct pli_node_proc *p = (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job
+    const struct pli_node_proc *p = pli_node_job_of(proc) == pli_boot.job
                                         ? pli_node_find(&pli_boot.node, (uint32_t)proc)
                                         : NULL;
     bool is = p != NULL && atomic_load_explicit(&p->failure, memory_order_acquire) != 0;

@@ -199,7 +199,7 @@ static enum pli_err check_group(const struct pli_comm *c, const struct pli_group
     uint32_t row;
     for (int i = 0; i < g->size; i++) {
         uint64_t proc = pli_group_at(g, i).proc;
-        if ((proc & ~(uint64_t)UINT32_MAX) != pli_boot.job) {
+        if (pli_node_job_of(proc) != pli_boot.job) {
             return pli_fail(PLI_ERR_UNSUPPORTED,
                             "rank %d of %s is not in this job, and survivors agree in one job only",
                             i, pli_comm_say(c));

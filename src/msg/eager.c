@@ -239,7 +239,7 @@ __attribute__((cold)) static bool issue_late(struct pli_request *r)
     }
     bool is_sent = issue_offer(c);
     if (is_sent && (c->state & PLI_REQ_OPEN) == 0) {
-        pli_request_list(c); // for pli_lane_has_copy
+        pli_request_list(c); // for pli_lane_has_unsent
     }
     pli_request_complete(is_sent ? r : c, PLI_OK);
     return is_sent;

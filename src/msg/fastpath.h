@@ -87,7 +87,9 @@ static inline bool pli_fastpath_fits(const struct pli_shm_cell *cell, const stru
 {
     return cell->kind == PLI_MSG_EAGER && cell->dst_ep == ep->id.ep && cell->context == context &&
            cell->size <= room && (cell->src_rank == source || source == MPI_ANY_SOURCE) &&
-           (cell->tag == tag || tag == MPI_ANY_TAG);
+           (cell->tag == tag || tag == MPI_ANY_TAG) &&
+           (__builtin_expect(cell->src_proc >> PLI_OTHER_JOB_INDEX == 0, 1) ||
+            !pli_other_job_is_lost(cell->src_proc));
 }
 
 enum { PLI_FASTPATH_HOLD = 32 };

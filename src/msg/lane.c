@@ -7,9 +7,11 @@
 #include "boot/boot.h"
 #include "ckpt/freeze.h"
 #include "ckpt/freeze_hold.h"
+#include "msg/endpoint.h"
 #include "msg/failure_hooks.h"
 #include "msg/request.h"
 #include "msg/statistics_hooks.h"
+#include "msg/unexpected.h"
 #include "net/net.h"
 #include "net/shm/other_job.h"
 #include "net/shm/shm_sleep.h"
@@ -69,19 +71,67 @@ static bool offers_copy(const struct pli_conn *c)
     return at != &c->open;
 }
 
-bool pli_lane_has_copy(const struct pli_lane *lane)
+// Whether the process at the other end has not ended, as far as is known.
+static bool is_live(const struct pli_conn *c)
+{
+    uint64_t proc = c->key >> 3;
+    uint32_t row;
+    return pli_node_job_of(proc) != pli_proc.boot->job   ? !pli_other_job_has_ended(proc)
+           : pli_boot_is_here(pli_proc.boot, proc, &row) ? pli_boot_is_live(pli_proc.boot, proc)
+                                                         : true;
+}
+
+// A small message of which a copy has yet to be fetched.
+static bool has_copy(const struct pli_lane *lane)
 {
     for (uint32_t b = 0; b < lane->n_bucket; b++) {
         for (const struct pli_conn *c = lane->conns[b]; c != NULL; c = c->next) {
-            uint64_t proc = c->key >> 3;
-            uint32_t row;
-            if (offers_copy(c) && (!pli_boot_is_here(pli_proc.boot, proc, &row) ||
-                                   pli_boot_is_live(pli_proc.boot, proc))) {
+            if (offers_copy(c) && is_live(c)) {
                 return true;
             }
         }
     }
     return false;
+}
+
+bool pli_lane_has_unsent(const struct pli_lane *lane, bool is_leaving)
+{
+    bool has = is_leaving && has_copy(lane);
+    for (const struct pli_list *at = lane->stalled.next; at != &lane->stalled && !has;
+         at = at->next) {
+        has = is_live(PLI_CONTAINER(at, struct pli_conn, stalled));
+    }
+    for (const struct pli_list *at = lane->streams.next; at != &lane->streams && !has;
+         at = at->next) {
+        has = is_live(PLI_CONTAINER(at, struct pli_request, link)->conn);
+    }
+    return has;
+}
+
+// Whether a message that waits for its receive came this way.
+static bool has_kept(const struct pli_lane *lane, const struct pli_conn *c)
+{
+    for (uint32_t k = 0; k < lane->n_chunk * PLI_LANE_CHUNK; k++) {
+        const struct pli_endpoint *ep = pli_lane_ep(lane, k * PLI_NODE_N_LANE);
+        const struct pli_match_item *i = ep != NULL ? ep->match.arrival.first : NULL;
+        for (; i != NULL; i = i->later) {
+            if (PLI_CONTAINER(i, struct pli_unexpected, item)->conn == c) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Whether something under way names a connection.
+static bool is_used(const struct pli_lane *lane, const struct pli_conn *c)
+{
+    bool is = !pli_list_is_empty(&c->stalled) || !pli_list_is_empty(&c->open);
+    for (const struct pli_list *at = lane->streams.next; at != &lane->streams && !is;
+         at = at->next) {
+        is = PLI_CONTAINER(at, struct pli_request, link)->conn == c;
+    }
+    return is || has_kept(lane, c);
 }
 
 // End the connections of a lane to the processes of another job. Context: lane locked.
@@ -92,8 +142,8 @@ static bool forget_job_at(struct pli_lane *lane, uint64_t job)
         struct pli_conn **at = &lane->conns[b];
         while (*at != NULL) {
             struct pli_conn *c = *at;
-            bool is_theirs = (c->key >> 3 & ~(uint64_t)UINT32_MAX) == job;
-            if (is_theirs && pli_list_is_empty(&c->stalled)) {
+            bool is_theirs = pli_node_job_of(c->key >> 3) == job;
+            if (is_theirs && !is_used(lane, c)) {
                 drop_conn(lane, at);
             } else {
                 is_clean = is_clean && !is_theirs;
@@ -104,7 +154,7 @@ static bool forget_job_at(struct pli_lane *lane, uint64_t job)
     return is_clean;
 }
 
-// The connections to the processes of another job end. False: something waits to go there.
+// The connections to the processes of another job end. False: something is under way.
 static bool forget_job(uint64_t job)
 {
     bool is_free = true;
@@ -262,9 +312,8 @@ static void drop_stale(struct pli_lane *lane)
         while (*at != NULL) {
             struct pli_conn *c = *at;
             uint64_t proc = c->key >> 3;
-            if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job &&
-                pli_list_is_empty(&c->stalled) && is_left((uint32_t)proc) &&
-                c->ops->disconnect(c)) {
+            if (pli_node_job_of(proc) == pli_proc.boot->job && pli_list_is_empty(&c->stalled) &&
+                is_left((uint32_t)proc) && c->ops->disconnect(c)) {
                 drop_conn(lane, at);
             } else {
                 at = &c->next;

@@ -124,9 +124,9 @@ enum pli_err pli_lane_open(int index, struct pli_lane **out);
 void pli_lane_leave(struct pli_lane *lane);
 enum pli_err pli_lane_clone(struct pli_lane *lane);
 
-// Whether a copy of small data has yet to be fetched by a process that has not ended, as far as is
-// known. Context: lane locked.
-bool pli_lane_has_copy(const struct pli_lane *lane);
+// Whether a process that has not ended, as far as is known, has yet to be sent something;
+// is_leaving: or to fetch a copy of small data. Context: lane locked.
+bool pli_lane_has_unsent(const struct pli_lane *lane, bool is_leaving);
 
 // The part of pli_lane_wake for a lane with descriptors.
 void pli_lane_wake_net(struct pli_lane *lane);

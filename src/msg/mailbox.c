@@ -18,7 +18,7 @@
 // A process of another job, by the memory of that.
 static enum pli_err connect_other_job(struct pli_conn *c, uint64_t proc)
 {
-    const struct pli_other_job *o = pli_other_job_find(proc & ~(uint64_t)UINT32_MAX);
+    const struct pli_other_job *o = pli_other_job_find(pli_node_job_of(proc));
     uint32_t row = o != NULL ? pli_node_row_of(&o->node, (uint32_t)proc) : UINT32_MAX;
     if (row == UINT32_MAX) {
         return PLI_ERR_UNSUPPORTED;
@@ -33,7 +33,7 @@ static enum pli_err connect(struct pli_conn *c, uint64_t proc)
 {
     struct pli_boot *boot = pli_proc.boot;
     uint32_t row;
-    if ((proc & ~(uint64_t)UINT32_MAX) != boot->job) {
+    if (pli_node_job_of(proc) != boot->job) {
         return connect_other_job(c, proc);
     }
     if (!pli_boot_shares(boot, proc, &row)) {

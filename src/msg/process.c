@@ -160,8 +160,7 @@ bool pli_process_has_threads(void)
 static bool has_unsent(struct pli_lane *lane, bool is_leaving)
 {
     pli_lock_take(&lane->lock);
-    bool has = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
-               lane->net->ops->has_unsent(lane->net) || (is_leaving && pli_lane_has_copy(lane));
+    bool has = lane->net->ops->has_unsent(lane->net) || pli_lane_has_unsent(lane, is_leaving);
     pli_lock_drop(&lane->lock);
     return has;
 }

@@ -8,7 +8,7 @@
 
 static bool is_ours(uint64_t proc)
 {
-    return (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job;
+    return pli_node_job_of(proc) == pli_boot.job;
 }
 
 // Change the count at one process. True: it has one. Those that were spawned together end together

@@ -40,7 +40,7 @@ static uint32_t host_of(uint32_t proc)
 
 bool pli_impi_span_is_inside(uint64_t proc)
 {
-    return pli_boot.gateway != NULL && (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job &&
+    return pli_boot.gateway != NULL && pli_node_job_of(proc) == pli_boot.job &&
            (uint32_t)proc < pli_boot.n_world;
 }
 

@@ -40,7 +40,7 @@ static enum pli_err list_group(const struct pli_group *group, struct list *out)
     }
     for (int i = 0; i < group->size; i++) {
         struct pli_id id = pli_group_at(group, i);
-        if ((id.proc & ~(uint64_t)UINT32_MAX) != pli_proc.boot->job) {
+        if (pli_node_job_of(id.proc) != pli_proc.boot->job) {
             free(at);
             return pli_fail(PLI_ERR_GROUP, "member %d of the group is not a process of this job",
                             i);

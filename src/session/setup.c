@@ -93,7 +93,7 @@ static void set_error(struct setup *s, int32_t why, int32_t who)
 static bool has_ended(const struct pli_group *group, int rank)
 {
     struct pli_id id = pli_group_at(group, rank);
-    return (id.proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job &&
+    return pli_node_job_of(id.proc) == pli_proc.boot->job &&
            pli_node_has_ended(&pli_proc.boot->node, (uint32_t)id.proc);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports, names and sockets: the ranks of one job divide into servers and clients. With arguments
-// ("serve NAME N" or "call NAME N [OTHER]") two jobs that were started separately do the same.
+// ("serve NAME N [GATE [SECONDS]]" or "call NAME N [OTHER]") two jobs that were started separately
+// do the same.
 #include "obj.h"
 
 #include <stdlib.h>
@@ -49,8 +50,10 @@ static void use(MPI_Comm inter, int high)
     free(in);
 }
 
-// gate: NULL, or a file; nobody is let in before it is gone.
-static void serve(MPI_Comm group, int root, const char *name, int n, const char *gate)
+// gate: NULL, or a file; nobody is let in before it is gone. seconds: NULL, or how long the server
+// waits for a client that knocks and does not go on.
+static void serve(MPI_Comm group, int root, const char *name, int n, const char *gate,
+                  const char *seconds)
 {
     char port[MPI_MAX_PORT_NAME] = "";
     int rank;
@@ -65,6 +68,14 @@ static void serve(MPI_Comm group, int root, const char *name, int n, const char 
         nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
     }
     T_MPI(MPI_Barrier(group)); // looks at what has come
+    if (seconds != NULL) {
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "timeout", seconds);
+        T_REFUSED(MPI_Comm_accept(port, info, root, group, &inter), MPI_ERR_PORT,
+                  "the hint timeout");
+        MPI_Info_free(&info);
+    }
     for (int i = 0; i < n; i++) {
         T_MPI(MPI_Comm_accept(port, MPI_INFO_NULL, root, group, &inter));
         use(inter, 0);
@@ -164,11 +175,12 @@ static void time_out(MPI_Comm home, MPI_Comm group, int is_server)
         T_REFUSED(MPI_Comm_accept(port, info, 0, group, &inter), MPI_ERR_INFO_VALUE, "'soon'");
     }
     MPI_Info_free(&info);
-    if (rank == 0) {
+    MPI_Barrier(home);
+    if (rank == 0) { // while the others knock
+        nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
         T_MPI(MPI_Close_port(port));
     }
-    MPI_Barrier(home);
-    if (!is_server) {
+    for (int i = 0; i < 2 && !is_server; i++) {
         T_REFUSED(MPI_Comm_connect(port, MPI_INFO_NULL, 0, group, &inter), MPI_ERR_PORT, "closed");
     }
 }
@@ -219,7 +231,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(home, &rank);
     MPI_Comm_size(home, &size);
     if (argc > 3 && strcmp(argv[1], "serve") == 0) {
-        serve(home, size - 1, argv[2], atoi(argv[3]), argc > 4 ? argv[4] : NULL);
+        serve(home, size - 1, argv[2], atoi(argv[3]), argc > 4 ? argv[4] : NULL,
+              argc > 5 ? argv[5] : NULL);
         MPI_Comm_free(&home);
         return t_end();
     }
@@ -243,7 +256,7 @@ int main(int argc, char **argv)
     time_out(home, group, is_server);
     take_back(home, rank, size, name);
     if (is_server) {
-        serve(group, 0, name, 3, NULL);
+        serve(group, 0, name, 3, NULL, NULL);
     } else {
         int last;
         MPI_Comm_size(group, &last);

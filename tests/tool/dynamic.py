@@ -12,6 +12,7 @@ from launch import BUILD, MPIEXEC, SLOW, Run, check, clean_up, mark, nothing_lef
 
 BIN = os.path.join(BUILD, "tests", "bin")
 PORTS, SPAWN = os.path.join(BIN, "mpi.dyn_ports"), os.path.join(BIN, "mpi.dyn_spawn")
+GONE = os.path.join(BIN, "gone_probe")
 
 
 def start(*args, env=None):
@@ -42,10 +43,14 @@ def alone_server(name):
 
 
 def many_clients(name):
-    """Places in the tables of jobs that have ended are used again."""
-    n = 140
-    server = start(MPIEXEC, "-n", 1, PORTS, "serve", name, n)
+    """Places in the tables of jobs that have ended are used again, and no more memory is mapped than they have."""
+    n, places = 160, 128
+    server = start(PORTS, "serve", name, n)
     for i in range(n):
+        if i == n - 1:
+            with open(f"/proc/{server.pid}/maps", encoding="utf-8") as maps:
+                jobs = {line.split()[4] for line in maps if "/memfd:pliant" in line}
+            check(len(jobs) <= places + 2, f"the memory of {len(jobs)} jobs is mapped")
         end(start(PORTS, "call", name, 1), f"client {i}")
     end(server, "server of many clients")
 
@@ -89,6 +94,44 @@ def client_dies_at(name, fault):
         os.unlink(gate.name)
     end(start(MPIEXEC, "-n", 2, PORTS, "call", name, 1), f"client after one that died at {fault}")
     end(server, f"server of a client that died at {fault}")
+
+
+def client_stands_still(name):
+    """A client that does not go on when it has knocked holds nobody up for longer than the server's time limit."""
+    with tempfile.NamedTemporaryFile(delete=False) as gate, tempfile.NamedTemporaryFile(delete=False) as hold:
+        server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1, gate.name, "0.5")
+        slow = start(MPIEXEC, "-n", 2, PORTS, "call", name, 1, env={"PLIANT_FAULT": f"port_hello:0@{hold.name}"})
+        while not os.path.exists(hold.name + ".held") and slow.poll() is None:
+            time.sleep(0.01)
+        os.unlink(gate.name)
+        end(start(MPIEXEC, "-n", 2, PORTS, "call", name, 1), "client after one that stands still")
+        end(server, "server of a client that stands still")
+        os.unlink(hold.name + ".held")
+        out, _ = slow.communicate(timeout=60 * SLOW)
+        check(slow.returncode == 1 and "waits at the port no more" in out,
+              f"a client that was given up: rc {slow.returncode}\n{out}")
+
+
+def client_is_not_waited_for(name):
+    """A client without mpiexec that was killed is known to have ended, though its parent has not asked for it."""
+    server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1)
+    dead = start(PORTS, "call", name, 1, env={"PLIANT_FAULT": "port_called"})
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+    end(start(MPIEXEC, "-n", 2, PORTS, "call", name, 1), "client after one that nobody waited for")
+    end(server, "server of a client that nobody waited for")
+    dead.communicate()
+
+
+def other_is_gone(name, what, rc):
+    """What was sent to or by a job that has died harms nobody."""
+    with tempfile.NamedTemporaryFile(delete=False) as gate:
+        server = start(MPIEXEC, "-n", 2, GONE, "serve", what, name, gate.name)
+        client = start(MPIEXEC, "-n", 1, GONE, "call", what, name, gate.name)
+        out, _ = client.communicate(timeout=60 * SLOW)
+        check(client.returncode == 128 + signal.SIGKILL, f"{what}, client: rc {client.returncode}\n{out}")
+        os.unlink(gate.name + (".ready" if what == "block" else ""))
+    out, _ = server.communicate(timeout=60 * SLOW)
+    check(server.returncode == rc, f"{what}, server: rc {server.returncode}\n{out}")
 
 
 def server_dies_at_once(name):
@@ -145,7 +188,11 @@ def main():
             client_dies(f"{base} f{i}")
         for fault in ("port_hello", "port_called"):
             client_dies_at(f"{base} {fault}", fault)
+        client_stands_still(base + " h")
+        client_is_not_waited_for(base + " i")
         server_dies_at_once(base + " g")
+        for what, rc in (("block", 3), ("copy", 0), ("full", 0)):
+            other_is_gone(f"{base} {what}", what, rc)
         joined()
         solo(env)
         for _ in range(5):

@@ -49,7 +49,7 @@ static struct pli_gateway_slot *slot_at(uint64_t offset)
 static enum pli_err connect(struct pli_conn *c, uint64_t proc)
 {
     const struct pli_node *node = &pli_boot.node;
-    if (pli_boot.gateway == NULL || (proc & ~(uint64_t)UINT32_MAX) != pli_boot.job ||
+    if (pli_boot.gateway == NULL || pli_node_job_of(proc) != pli_boot.job ||
         (uint32_t)proc >= pli_boot.n_world || pli_node_find(node, (uint32_t)proc) != NULL) {
         return PLI_ERR_UNSUPPORTED;
     }
@@ -303,7 +303,7 @@ static void got_cancelled(struct pli_request *send, bool is_cancelled)
 
 static struct pli_conn *conn_of(struct pli_lane *lane, uint32_t proc)
 {
-    struct pli_id id = { (lane->proc & ~(uint64_t)UINT32_MAX) | proc, 0 };
+    struct pli_id id = { pli_node_job_of(lane->proc) | proc, 0 };
     struct pli_conn *c = pli_lane_conn(lane, id);
     if (c == NULL) {
         pli_log(PLI_ERROR, "no memory for a connection to rank %u", proc);

@@ -164,7 +164,7 @@ static enum pli_err open_lane(struct pli_lane *lane)
 
 static enum pli_err connect_to(struct pli_conn *c, uint64_t proc)
 {
-    if (!is_open || (proc & ~(uint64_t)UINT32_MAX) != pli_boot.job || proc == c->lane->proc) {
+    if (!is_open || pli_node_job_of(proc) != pli_boot.job || proc == c->lane->proc) {
         return PLI_ERR_UNSUPPORTED;
     }
     pli_shm_peer_none(&c->shm);

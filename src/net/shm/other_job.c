@@ -17,6 +17,7 @@
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct pli_other_job *_Atomic maps[PLI_JOBTAB_N_JOB]; // by number; written under guard
+static struct pli_other_job *replaced; // whose memory is mapped still; changed under guard
 static bool (*forget)(uint64_t job);
 
 void pli_other_job_on_end(bool (*fn)(uint64_t job))
@@ -53,23 +54,38 @@ static enum pli_err map(const struct pli_other_job_name *name, struct pli_node *
 static enum pli_err enter(uint32_t number, const struct pli_other_job_name *name,
                           const struct pli_node *node, uint32_t mine)
 {
-    struct pli_other_job *o = malloc(sizeof *o);
+    struct pli_other_job *o = malloc(sizeof *o), *old = maps[number];
     if (o == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a connection to another job");
     }
-    *o = (struct pli_other_job){ name->job, *node, mine, maps[number] };
+    *o = (struct pli_other_job){ name->job, *node, mine, NULL };
+    if (old != NULL) {
+        old->replaced = replaced;
+        replaced = old;
+    }
     atomic_store_explicit(&maps[number], o, memory_order_release);
     atomic_store_explicit(&pli_boot.is_linked, true, memory_order_relaxed);
     return PLI_OK;
 }
 
-// A number has passed from a job that has ended to another: unmap the memory of the first, unless
-// something of this process still waits to go there. The few words that describe it stay, for
-// another thread may be looking at them. Context: guard held, no lane locked.
-static void leave(struct pli_other_job *old)
+// The few words that describe such a job stay, for another thread may be looking at them.
+void pli_other_job_tidy(void)
 {
-    if (forget == NULL || forget(old->job)) {
-        pli_node_unmap(&old->node);
+    pthread_mutex_lock(&guard);
+    struct pli_other_job *o = replaced;
+    replaced = NULL;
+    pthread_mutex_unlock(&guard); // forgetting locks lanes, whose holders may wait for the guard
+    while (o != NULL) {
+        struct pli_other_job *next = o->replaced;
+        if (forget == NULL || forget(o->job)) {
+            pli_node_unmap(&o->node);
+        } else {
+            pthread_mutex_lock(&guard);
+            o->replaced = replaced;
+            replaced = o;
+            pthread_mutex_unlock(&guard);
+        }
+        o = next;
     }
 }
 
@@ -79,6 +95,7 @@ enum pli_err pli_other_job_meet(const struct pli_other_job_name *name)
         return PLI_OK;
     }
     enum pli_err err = PLI_OK;
+    pli_other_job_tidy();
     pthread_mutex_lock(&guard);
     struct pli_jobtab_job known = { 0 };
     uint32_t number = pli_jobtab_find_job(&pli_boot.node, name->job, &known);
@@ -96,12 +113,9 @@ enum pli_err pli_other_job_meet(const struct pli_other_job_name *name)
             struct pli_jobtab_side here = { &pli_boot.node, self.job, self.launcher, self.memory };
             struct pli_jobtab_side there = { &node, name->job, name->launcher, name->memory };
             err = pli_jobtab_meet(&here, &there, &pair);
-            struct pli_other_job *old = err == PLI_OK ? maps[pair.theirs_here] : NULL;
             err = err == PLI_OK ? enter(pair.theirs_here, name, &node, pair.mine_there) : err;
             if (err != PLI_OK) {
                 pli_node_unmap(&node);
-            } else if (old != NULL) {
-                leave(old);
             }
         }
     }
@@ -142,13 +156,14 @@ const struct pli_other_job *pli_other_job_find(uint64_t job)
 bool pli_other_job_has_launcher(const struct pli_node *node)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%u", node->header->launcher);
-    return access(path, F_OK) == 0;
+    // One that was killed and not waited for is there still, but has nothing open any more.
+    snprintf(path, sizeof path, "/proc/%u/fd/%u", node->header->launcher, node->header->memory);
+    return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
 bool pli_other_job_has_ended(uint64_t proc)
 {
-    const struct pli_other_job *o = pli_other_job_find(proc & ~(uint64_t)UINT32_MAX);
+    const struct pli_other_job *o = pli_other_job_find(pli_node_job_of(proc));
     return o == NULL || !pli_other_job_has_launcher(&o->node) ||
            pli_node_has_ended(&o->node, (uint32_t)proc);
 }

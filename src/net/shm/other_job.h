@@ -15,9 +15,8 @@
 struct pli_other_job {
     uint64_t job; // upper half of its ids
     struct pli_node node;
-    uint32_t mine; // the number this job has over there
-    struct pli_other_job
-        *before; // the job that had the number until then; kept, see leave() of other_job.c
+    uint32_t mine;                  // the number this job has over there
+    struct pli_other_job *replaced; // another whose number has passed on, see pli_other_job_tidy
 };
 
 // How to find a job: said in names of ports and over sockets.
@@ -30,6 +29,10 @@ struct pli_other_job_name {
 // to its processes. False: something of this process still waits to go there. Context: no lane
 // locked. Start-up only.
 void pli_other_job_on_end(bool (*forget)(uint64_t job));
+
+// Unmap the memory of jobs whose numbers have passed to others since, unless something of this
+// process still waits to go there. Context: no lock held.
+void pli_other_job_tidy(void);
 
 // This job's. PLI_ERR_OTHER: its memory is not where others could find it.
 void pli_other_job_self(struct pli_other_job_name *out);
@@ -59,9 +62,8 @@ struct pli_shm_block *pli_other_job_block_slow(uint64_t offset) __attribute__((c
 // The process a cell names as its sender.
 static inline uint64_t pli_other_job_proc(uint64_t me, uint32_t src)
 {
-    return __builtin_expect(src >> PLI_OTHER_JOB_INDEX != 0, 0)
-               ? pli_other_job_proc_slow(src)
-               : (me & ~(uint64_t)UINT32_MAX) | src;
+    return __builtin_expect(src >> PLI_OTHER_JOB_INDEX != 0, 0) ? pli_other_job_proc_slow(src)
+                                                                : pli_node_job_of(me) | src;
 }
 
 // The block a cell names.

@@ -13,7 +13,7 @@
 
 enum pli_err pli_tcp_connect(struct pli_conn *c, uint64_t proc)
 {
-    if (pli_tcp_lane_of(c->lane) == NULL || (proc & ~(uint64_t)UINT32_MAX) != pli_boot.job ||
+    if (pli_tcp_lane_of(c->lane) == NULL || pli_node_job_of(proc) != pli_boot.job ||
         pli_node_find(&pli_boot.node, (uint32_t)proc) == NULL) {
         return PLI_ERR_UNSUPPORTED;
     }

@@ -305,7 +305,7 @@ void pli_tcp_connect_dial(struct pli_tcp_conn *tc)
 
 void pli_tcp_connect_accept(struct pli_tcp_lane *net, const struct pli_caller *c)
 {
-    uint64_t proc = (net->base.lane->proc & ~(uint64_t)UINT32_MAX) | c->proc;
+    uint64_t proc = pli_node_job_of(net->base.lane->proc) | c->proc;
     struct pli_conn *conn = pli_lane_conn(net->base.lane, (struct pli_id){ proc, c->lane });
     struct pli_tcp_conn *tc = conn != NULL ? conn->net : NULL;
     // A process that connected, wrote its last frames to that connection and ended may have closed

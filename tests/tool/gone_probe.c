@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one job has sent another that dies. "serve WHAT NAME GATE" is a job of two ranks, "call WHAT
+// NAME GATE" one of a single rank that kills itself; what comes then happens when the file is gone.
+//   block  The second server receives a message of the dead job, whose memory it has never had. It
+//          says by renaming the file, to GATE.ready, that it looks at nothing until then.
+//   copy   The first server leaves while the dead job has not fetched the copy of a small message.
+//   full   It leaves while messages wait for room in the mailbox of the dead.
+#include "../t.h"
+
+#include <mpi.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N_HELD = 200, KIB = 256, BLOCK = 4000, N_FULL = 20000, WAITS_S = 2, WAITS = 3, DIE = 9 };
+
+static void wait_for(const char *gate)
+{
+    while (access(gate, F_OK) == 0) {
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    }
+}
+
+static void say_waits(int unused)
+{
+    (void)unused;
+    _exit(WAITS);
+}
+
+// The message cannot be read, and is as good as never sent.
+static void receive_block(MPI_Comm inter, int rank, const char *gate)
+{
+    char in[BLOCK], ready[4096];
+    snprintf(ready, sizeof ready, "%s.ready", gate);
+    if (rank == 1) {
+        rename(gate, ready); // it looks at nothing from now on
+    }
+    wait_for(gate);
+    wait_for(ready);
+    if (rank == 1) {
+        signal(SIGALRM, say_waits);
+        alarm(WAITS_S);
+        MPI_Recv(in, BLOCK, MPI_CHAR, 0, 0, inter, MPI_STATUS_IGNORE);
+    }
+}
+
+// All blocks are at the second server, so that the client gets the offer of a copy.
+static void leave_copy(MPI_Comm home, MPI_Comm inter, int rank, const char *gate)
+{
+    static int out[N_HELD][KIB];
+    MPI_Request req[N_HELD];
+    if (rank == 0) {
+        for (int i = 0; i < N_HELD; i++) {
+            MPI_Isend(out[i], KIB, MPI_INT, 1, i, home, &req[i]);
+        }
+        T_EQ(MPI_Send(out[0], KIB, MPI_INT, 0, 0, inter), MPI_SUCCESS);
+        T_EQ(MPI_Send(out[0], 1, MPI_INT, 0, DIE, inter), MPI_SUCCESS);
+    }
+    wait_for(gate);
+    for (int i = 0; i < N_HELD && rank == 1; i++) {
+        T_EQ(MPI_Recv(out[i], KIB, MPI_INT, 0, i, home, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    if (rank == 0) {
+        T_EQ(MPI_Waitall(N_HELD, req, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    }
+}
+
+static void leave_full(MPI_Comm inter, int rank, const char *gate)
+{
+    static int out;
+    for (int i = 0; i < N_FULL && rank == 0; i++) {
+        MPI_Request req;
+        T_EQ(MPI_Isend(&out, 1, MPI_INT, 0, 0, inter, &req), MPI_SUCCESS);
+        T_EQ(MPI_Request_free(&req), MPI_SUCCESS);
+    }
+    wait_for(gate);
+}
+
+static void serve(MPI_Comm home, const char *what, const char *name, const char *gate)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter;
+    int rank;
+    MPI_Comm_rank(home, &rank);
+    if (rank == 0) {
+        T_EQ(MPI_Open_port(MPI_INFO_NULL, port), MPI_SUCCESS);
+        T_EQ(MPI_Publish_name(name, MPI_INFO_NULL, port), MPI_SUCCESS);
+    }
+    T_EQ(MPI_Comm_accept(port, MPI_INFO_NULL, 0, home, &inter), MPI_SUCCESS);
+    if (strcmp(what, "block") == 0) {
+        receive_block(inter, rank, gate);
+    } else if (strcmp(what, "copy") == 0) {
+        leave_copy(home, inter, rank, gate);
+    } else {
+        leave_full(inter, rank, gate);
+    }
+    MPI_Comm_free(&inter);
+}
+
+static void call(const char *what, const char *name, const char *gate)
+{
+    static char out[BLOCK];
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter;
+    while (MPI_Lookup_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS) {
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    }
+    T_EQ(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_SUCCESS);
+    if (strcmp(what, "block") == 0) {
+        wait_for(gate);
+        T_EQ(MPI_Send(out, BLOCK, MPI_CHAR, 1, 0, inter), MPI_SUCCESS);
+    } else if (strcmp(what, "copy") == 0) {
+        T_EQ(MPI_Recv(out, 1, MPI_INT, 0, DIE, inter, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    } else {
+        sleep(WAITS_S); // the mailbox is full then, or will never be
+    }
+    raise(SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm home = MPI_COMM_WORLD;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (argc > 4 && strcmp(argv[1], "serve") == 0) {
+        serve(home, argv[2], argv[3], argv[4]);
+    } else if (argc > 4 && strcmp(argv[1], "call") == 0) {
+        call(argv[2], argv[3], argv[4]);
+    }
+    MPI_Finalize();
+    return t_status();
+}
