@@ -51,6 +51,8 @@ def addresses():
     check("there is room for" in " ".join((r.out + r.err).split()), r)
     r = limited("-v 100000", MPIEXEC, "-n", 3, "true")
     check(r.rc == 1 and "ulimit -v" in r.words, r)
+    r = limited("-v 100000", PAIRS)
+    check(r.rc != 0 and "(ulimit -v)? The error handler" in r.words, r)
 
 
 def files():
