@@ -56,6 +56,8 @@ B ?=
 QUICK ?=
 UCX_TLS ?= tcp,self
 PREFIX ?= /usr/local
+# Where a shell has left it as it is.
+override PREFIX := $(if $(filter ~/%,$(firstword $(PREFIX))),$(patsubst ~/%,$(HOME)/%,$(PREFIX)),$(PREFIX))
 JOBS ?= $(shell nproc)
 # A comma in the name would split the linker's options.
 comma := ,
@@ -64,6 +66,13 @@ CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLI
 
 # Each word names a thing to do, not a file.
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
+
+# CMake would take its own one for it.
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+ifeq ($(strip $(PREFIX)),)
+$(error PREFIX is empty; name a folder, as in make install PREFIX=/opt/pliant, or leave it out for /usr/local)
+endif
+endif
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
@@ -222,7 +231,7 @@ style: $(BUILD)/CMakeCache.txt
 install: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS) --target product
 	@cmake --install $(BUILD) --prefix '$(PREFIX)' >$(BUILD)/install.log || { tail -n 5 $(BUILD)/install.log; exit 1; }
-	@sed 's|^$(PREFIX)/||' $(BUILD)/install_manifest.txt >'$(DESTDIR)$(PREFIX)/share/pliant/installed'
+	@sed 's|^$(PREFIX)/*||' $(BUILD)/install_manifest.txt >'$(DESTDIR)$(PREFIX)/share/pliant/installed'
 	@echo 'installed into $(DESTDIR)$(PREFIX): its bin belongs into PATH; make uninstall removes it'
 
 uninstall:

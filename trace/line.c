@@ -134,7 +134,10 @@ static bool ask(const char *path, uint64_t offset, char *to, size_t cap)
         return false;
     }
     char *line = own_line(text);
-    line[strcspn(line, " ")] = '\0';
+    char *more = strstr(line, " (discriminator "); // a folder may have blanks in its name
+    if (more != NULL) {
+        *more = '\0';
+    }
     snprintf(to, cap, "%.100s", last_part(line));
     return strchr(to, '?') == NULL;
 }

@@ -21,6 +21,11 @@ job=$!
 while [ ! -e "$saved/ckpt/1/manifest" ] && kill -0 $job 2>/dev/null; do
     sleep 0.05
 done
+if [ ! -e "$saved/ckpt/1/manifest" ]; then
+    wait $job && echo "the job ended before its first checkpoint: give it more steps" >&2 ||
+        echo "no checkpoint could be made: mpiexec says above why" >&2
+    exit 1
+fi
 kill -9 $job || echo "(it had ended already)"
 wait $job || true
 

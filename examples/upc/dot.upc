@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A dot product in MPI and UPC at once. The vectors are cut into one part for each UPC group;
-// inside a group each thread takes the elements it owns, and MPI adds up over all ranks. upcc
-// dot.upc -o dot upcrun -n 4 ./dot                                            one group, all ranks
-// mpiexec --upc-groups=2 -n 4 ./dot                            two groups of two, all ranks mpiexec
-// upcrun -n 2 ./dot : upcrun -n 2 ./dot                one rank for each group
+// inside a group each thread takes the elements it owns, and MPI adds up over all ranks.
+//   upcc dot.upc -o dot
+//   upcrun -n 4 ./dot                                   one group, all ranks
+//   mpiexec --upc-groups=2 -n 4 ./dot                   two groups of two, all ranks
+//   mpiexec upcrun -n 2 ./dot : upcrun -n 2 ./dot       one rank for each group
 #include <mpi.h>
 #include <stdio.h>
 #include <upc.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gravity between n bodies by the method of Barnes and Hut: an octree in shared memory, built by
 // all threads of a group, in which far groups of bodies count as one. Every UPC group has the whole
-// tree and moves its part of the bodies; one thread of each exchanges them with MPI. upcc -O2
-// nbody.upc -o nbody -lm upcrun -n 4 ./nbody 1000 4                                       UPC alone
-// mpiexec upcrun -n 2 ./nbody 1000 4 : upcrun -n 2 ./nbody 1000 4  one rank for each group ./nbody
-// [bodies] [steps] [theta: 0 looks at every body] [check: 1 compares with the direct sum]
+// tree and moves its part of the bodies; one thread of each exchanges them with MPI.
+//   upcc -O2 nbody.upc -o nbody -lm
+//   upcrun -n 4 ./nbody 1000 4                                             UPC alone
+//   mpiexec upcrun -n 2 ./nbody 1000 4 : upcrun -n 2 ./nbody 1000 4        one rank for each group
+//   ./nbody [bodies] [steps] [theta: 0 looks at every body] [check: 1 compares with the direct sum]
 #include <math.h>
 #include <mpi.h>
 #include <stdint.h>

@@ -24,9 +24,9 @@ endforeach()
 if(TARGET mpi_abi)
     set(lib ${PLI_IMPI_SHIM_DIR}/libimpi_abi.so)
     add_custom_command(OUTPUT ${lib}
-        COMMAND ${CMAKE_COMMAND} -E env "CFLAGS=-I${CMAKE_BINARY_DIR}/gen/include $<$<BOOL:${PLI_IMPI_WERROR}>:-Werror>"
-            CC=${CMAKE_C_COMPILER} ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh ${CMAKE_C_COMPILER} ${lib}
-        DEPENDS ${shim_dep} ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh ${CMAKE_BINARY_DIR}/gen/stamp VERBATIM)
+        COMMAND ${CMAKE_COMMAND} -E env "CPATH=${CMAKE_BINARY_DIR}/gen/include" # its name may have a blank, which CFLAGS cannot
+            $<$<BOOL:${PLI_IMPI_WERROR}>:CFLAGS=-Werror> CC=${CMAKE_C_COMPILER} ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh ${CMAKE_C_COMPILER} ${lib}
+        DEPENDS ${shim_dep} ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh ${CMAKE_BINARY_DIR}/gen/stamp COMMAND_EXPAND_LISTS VERBATIM)
     add_custom_target(libimpi_abi ALL DEPENDS ${lib})
     add_dependencies(libimpi_abi gen)
     install(PROGRAMS ${lib} DESTINATION lib)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static char *join(const char *dir, size_t dir_len, const char *name)
@@ -61,15 +62,28 @@ static void refuse_source(const char *name, const char *where)
                         where, sources[i].compiler, (int)(dot - name), name, name);
         }
     }
+    if (dot != NULL && strcmp(dot, ".o") == 0) {
+        pli_say_bad("cannot run %s%s: it is compiled, but not linked: mpicc -o %.*s %s (or mpicxx, "
+                    "mpifort)",
+                    name, where, (int)(dot - name), name, name);
+    }
     if (dot != NULL && strcmp(dot, ".py") == 0) {
         pli_say_bad("cannot run %s%s: it is not executable; start it with python3 %s", name, where,
                     name);
     }
 }
 
-static _Noreturn void not_executable(const char *name, const char *where, const struct stat *st)
+// With path, the place of the program as this process sees it.
+static _Noreturn void not_executable(const char *name, const char *where, const char *path,
+                                     const struct stat *st)
 {
+    struct statvfs mount;
     refuse_source(name, where);
+    if (statvfs(path, &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0) {
+        pli_say_bad("cannot run %s%s: no program may be run from its file system, which is mounted "
+                    "with noexec; copy it to another one",
+                    name, where);
+    }
     if (geteuid() != 0 && st->st_uid != geteuid()) {
         pli_say_bad("cannot run %s%s: you may not execute it; its owner can allow that: chmod a+rx "
                     "%s",
@@ -104,7 +118,7 @@ static char *find_file(const struct pli_app *app)
         int error = errno;
         snprintf(where, sizeof where, "%s%s", in, dir);
         if (error == EACCES) {
-            not_executable(name, where, &st);
+            not_executable(name, where, path, &st);
         }
         pli_say_bad("cannot run %s%s: %s", name, where, strerror(error));
     }

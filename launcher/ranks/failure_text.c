@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 static const struct {
@@ -29,9 +30,7 @@ static const struct {
       "Was it built for another machine (-march=native elsewhere)? " },
     { SIGKILL, "not its own doing",
       "It was killed from outside, most likely by the system for lack of memory: see dmesg, or the "
-      "memory "
-      "limit of "
-      "the container or batch job. " },
+      "memory limit of the container or batch job. " },
     { SIGTERM, "another process asked it to end", "It was not mpiexec. " },
     { SIGXCPU, "it used up its processor time", "See ulimit -t. " },
     { SIGXFSZ, "it wrote too large a file", "See ulimit -f. " },
@@ -168,6 +167,19 @@ static void who(const struct pli_job *job, const struct pli_rank_failure *c, cha
     }
 }
 
+// The kernel sends SIGKILL, too, to who has used up his processor time, if that is the hard limit.
+static void hint_killed(const char *usual, char *to, size_t cap)
+{
+    struct rlimit time;
+    int n = snprintf(to, cap, " %s", usual);
+    if (getrlimit(RLIMIT_CPU, &time) == 0 && time.rlim_max != RLIM_INFINITY) {
+        snprintf(to + n, cap - (size_t)n,
+                 "Or it has used up its processor time, of which a process may have %llu s here "
+                 "(ulimit -t).",
+                 (unsigned long long)time.rlim_max);
+    }
+}
+
 static void hint(const struct pli_job *job, const struct pli_rank_failure *c, char *to, size_t cap)
 {
     const char *program = c->task->app->argv[0];
@@ -200,7 +212,11 @@ static void hint(const struct pli_job *job, const struct pli_rank_failure *c, ch
                      c->why, c->why);
             return;
         }
-        if (c->number == SIGKILL || c->number == SIGTERM) {
+        if (c->number == SIGKILL) {
+            hint_killed(special, to, cap);
+            return;
+        }
+        if (c->number == SIGTERM) {
             snprintf(to, cap, " %s", special);
             return;
         }

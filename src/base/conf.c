@@ -162,15 +162,32 @@ static void set_row(const struct pli_conf_row *r, const char *var, const char *s
     }
 }
 
+enum { FAR = 6 }; // changes that make a name another one and not a mistyped one
+
+// How many letters tell a setting from what was written; half of them are too many. Words that are
+// the beginning or the end of its name count as one.
+static int difference(const char *name, const char *var)
+{
+    const char *word = name + 7, *full = var + 7; // behind PLIANT_
+    size_t len = strlen(word), n = strlen(full);
+    if (len > 0 && n > len + 1 &&
+        ((full[len] == '_' && strncmp(full, word, len) == 0) ||
+         (full[n - len - 1] == '_' && strcmp(full + n - len, word) == 0))) {
+        return 1;
+    }
+    int d = pli_edit_distance_distance(name, var, strlen(var));
+    return 2 * d <= (int)len ? d : FAR;
+}
+
 static const char *nearest(const char *name)
 {
     static char best_name[64];
-    int best = 6;
+    int best = FAR;
     const char *found = NULL;
     for (int i = 0; i < N_ROW; i++) {
         char var[64];
         pli_conf_env_name(&rows[i], var, sizeof var);
-        int d = pli_edit_distance_distance(name, var, strlen(var));
+        int d = difference(name, var);
         if (d < best) {
             best = d;
             snprintf(best_name, sizeof best_name, "%s", var);
@@ -226,8 +243,8 @@ PLI_START void pli_conf_load(void)
         }
         const char *near = nearest(var);
         pli_log(PLI_WARN, "unknown setting %s%s%s%s; `mpiinfo --settings` lists them", var,
-                near != NULL ? "; did you mean " : "", near != NULL ? near : "",
-                near != NULL ? "?" : "");
+                near != NULL ? " (did you mean " : "", near != NULL ? near : "",
+                near != NULL ? "?)" : "");
     }
     pli_conf_apply_log();
 }

@@ -65,16 +65,17 @@ static void explain(const struct pli_obj *owner, const char *fn, int code, bool 
     }
     size_t name = strlen(fn);
     bool has_fn = strncmp(text, fn, name) == 0;
+    bool is_question = text[0] != '\0' && text[strlen(text) - 1] == '?';
     if (owner != NULL && pli_handle_kind(owner) == PLI_KIND_COMM && gettid() != getpid()) {
         snprintf(thread, sizeof thread, " It was raised in thread %d.", (int)gettid());
     }
-    int n =
-        snprintf(line, sizeof line,
-                 "pliant: %s%s%s.%s\n"
-                 "        The error handler of %s is %s, so %s here. To go on after "
-                 "errors, set MPI_ERRORS_RETURN or a handler of your own.\n",
-                 has_fn ? "" : fn, has_fn ? "" : ": ", text, thread, say_owner(owner),
-                 is_abort ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL", say_end(owner, is_abort));
+    int n = snprintf(line, sizeof line,
+                     "pliant: %s%s%s%s%s\n"
+                     "        The error handler of %s is %s, so %s here. To go on after "
+                     "errors, set MPI_ERRORS_RETURN or a handler of your own.\n",
+                     has_fn ? "" : fn, has_fn ? "" : ": ", text, is_question ? "" : ".", thread,
+                     say_owner(owner), is_abort ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL",
+                     say_end(owner, is_abort));
     size_t len = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     ssize_t done = write(STDERR_FILENO, line, len);
     (void)done; // nothing sensible is left to do when standard error is gone

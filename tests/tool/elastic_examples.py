@@ -98,6 +98,19 @@ def survive(env, folder):
     nothing_left(env)
 
 
+def restart(env, folder):
+    """Without a checkpoint the script says so, and does not restart from nothing."""
+    mpiexec = os.path.join(folder, "mpiexec")
+    for end, said in (("1", "no checkpoint could be made"), ("0", "give it more steps")):
+        with open(mpiexec, "w", encoding="ascii") as f:
+            f.write(f'#!/bin/sh\n[ "$1" != --checkpoint-dir ] || exit {end}\nexec {MPIEXEC} "$@"\n')
+        os.chmod(mpiexec, 0o700)
+        r = subprocess.run(["sh", os.path.join(folder, "restart.sh"), "10"], capture_output=True, text=True, check=False,
+                           env={**os.environ, **env, "MPIEXEC": mpiexec})
+        check(r.returncode == 1 and said in r.stderr and "restarted" not in r.stdout and "differ" not in r.stderr, f"{end}: {r}")
+    nothing_left(env)
+
+
 def main():
     env = mark()
     with tempfile.TemporaryDirectory() as d:
@@ -111,6 +124,7 @@ def main():
             resize(env, folder)
             survive(env, folder)
             told(env, folder)
+            restart(env, folder)
         finally:
             clean_up(env)
     return status()

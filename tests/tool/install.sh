@@ -174,3 +174,9 @@ must_fail 1 "names ../pair.c, which is not below" "$SOURCE_DIR/tools/setup/unins
 cp installed plain/share/pliant/installed
 must_say "removed Pliant MPI" "$SOURCE_DIR/tools/setup/uninstall" plain
 [ ! -e plain ] || fail "left behind: $(find plain | head -5)"
+
+# An empty prefix is refused before anything is written, and ~ means the home folder whatever the shell makes of it.
+for goal in install uninstall; do
+    must_fail 2 "PREFIX is empty" make -C "$SOURCE_DIR" -n $goal PREFIX=
+done
+HOME=/my/home DESTDIR='' must_say "^tools/setup/uninstall '/my/home/an mpi'" make -C "$SOURCE_DIR" -n uninstall PREFIX='~/an mpi'

@@ -51,3 +51,15 @@ ln -s "$BUILD_DIR/bin/mpicc" here
 must_say "-I$inc$" ./here -compile-info
 # A compiler of several words.
 must_say "^[0-9]" env PLIANT_CC="env cc" mpicc -dumpversion
+
+# Lines of sources in a folder with blanks in its name are named whole.
+mkdir "my own programs"
+cp "$SOURCE_DIR/examples/mistake.c" "my own programs"
+cd "my own programs"
+mpicc -g mistake.c -o mistake
+line=$(grep -n MPI_Send mistake.c | cut -d: -f1)
+must_fail 6 " mistake\.c:$line\." mpiexec -n 2 ./mistake
+echo '#include <mpi.h>
+int main(void) { MPI_Comm c; MPI_Init(0, 0); MPI_Comm_dup(MPI_COMM_WORLD, &c); MPI_Finalize(); }' >leak.c
+mpicc -g leak.c -o leak
+[[ "$BUILD_DIR" == *[\ :]* ]] || is_sanitized || must_say " leak\.c:2 .*\[comm-leak\]" mpiexec --check -n 1 ./leak

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs under limits on address space and on files, and under valgrind: they run wherever what they use fits, and a
-process too many is refused with the reason."""
+"""Jobs under limits on address space, files and processor time, and under valgrind: they run wherever what they use fits,
+and a process too many is refused with the reason."""
 import ctypes
 import os
 import re
@@ -51,6 +51,8 @@ def addresses():
     check("there is room for" in " ".join((r.out + r.err).split()), r)
     r = limited("-v 100000", MPIEXEC, "-n", 3, "true")
     check(r.rc == 1 and "ulimit -v" in r.words, r)
+    r = limited("-v 100000", PAIRS)
+    check(r.rc != 0 and "(ulimit -v)? The error handler" in r.words, r)
 
 
 def files():
@@ -68,6 +70,13 @@ def files():
     with tempfile.TemporaryDirectory() as folder:
         r = limited("-S -f 100", "sh", "-c", f'exec {MPIEXEC} -n 1 sh -c "yes | head -c 1000000" >{folder}/out')
         check(r.rc == 1 and "standard output could not be written: File too large" in r.words, r)
+
+
+def processor_time():
+    """The kernel ends with SIGKILL whom a hard limit stops: it is named beside the lack of memory."""
+    for limit, said in (("-t 100", True), ("-S -t 100", False)):
+        r = limited(limit, MPIEXEC, "-n", 2, "sh", "-c", "kill -KILL $$")
+        check(r.rc == 137 and "for lack of memory" in r.words and ("may have 100 s here (ulimit -t)" in r.words) == said, f"{limit}: {r}")
 
 
 def valgrind():
@@ -121,6 +130,7 @@ def sandbox():
 
 addresses()
 files()
+processor_time()
 sandbox()
 valgrind()
 sys.exit(status())

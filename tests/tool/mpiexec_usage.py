@@ -51,6 +51,7 @@ CASES = [
     (("./a.c",), ("it is a source", "mpicc -o ./a ./a.c")),
     (("b.f90",), ("it is a source", "mpifort -o b b.f90")),
     (("./c.py",), ("python3 ./c.py",)),
+    (("./d.o",), ("not linked", "mpicc -o ./d ./d.o")),
     ((*GOOD, ":"), ("no program",)),
     ((*GOOD, ":", "-n", "1", "/no/such/program"), ("/no/such/program",)),
     (("",), ("no program",)),
@@ -112,8 +113,21 @@ def late_count():
     check(r.rc == 0 and r.err == "", r)
 
 
+def no_exec(folder):
+    """Where no program may be run chmod does not help. Only root can mount such a file system."""
+    place = os.path.join(folder, "mount")
+    os.mkdir(place)
+    p = subprocess.run(["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o noexec none "$1" || exit 78; cp /bin/true "$1"; exec "$2" "$1/true"', "-",
+                        place, MPIEXEC], capture_output=True, text=True, check=False)
+    if p.returncode == 78 or "unshare failed" in p.stderr:
+        print("a file system cannot be mounted here: noexec was not tried")
+        return
+    check(p.returncode == 2 and "mounted with noexec" in " ".join(p.stderr.split()) and "chmod" not in p.stderr, p)
+
+
 with tempfile.TemporaryDirectory() as here:
-    for name in ("a.c", "b.f90", "c.py"):
+    no_exec(here)
+    for name in ("a.c", "b.f90", "c.py", "d.o"):
         with open(os.path.join(here, name), "w", encoding="ascii") as f:
             f.write("text\n")
     unreadable(here)

@@ -124,6 +124,15 @@ def product():
     check(not tests, f"make install builds {tests[:5]}")
 
 
+def blanks():
+    """Flags in a variable are cut at blanks: no folder is in them, for the source or the build may be in one with a blank."""
+    for pattern in ("*.cmake", "CMakeLists.txt"):
+        for path in glob.glob(os.path.join(SOURCE, "**", pattern), recursive=True):
+            if not os.path.relpath(path, SOURCE).startswith("build"):
+                found = re.search(r"\b[A-Z]*FLAGS=[^ ]*\$\{[A-Z_]*(DIR|PATH)\}", read(path))
+                check(not found, f"{path}: {found and found.group()}")
+
+
 def what_is_missing():
     """What make deb installs first and this build was made without."""
     for name, what in (("pkgconfig/mpi-fort.pc", "gfortran"), ("libimpi-mpich.so", "MPICH"), ("libimpi-openmpi.so", "Open MPI")):
@@ -143,6 +152,7 @@ else:
         links(tree, there)
         manual(tree, there)
 product()
+blanks()
 versions()
 recipes()
 sys.exit(status())

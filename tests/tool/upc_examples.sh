@@ -3,6 +3,20 @@
 
 [ -x "$BUILD_DIR/bin/upcc" ] || { echo "this build has no UPC compiler"; exit 77; }
 cp -r "$SOURCE_DIR/examples/upc" .
+# The commands at the head of each example work as they stand there, one to a line.
+(
+    cp -r upc heads
+    cd heads
+    for source in *.upc; do
+        sed -nE 's#^//   ((up|mpi).*)#\1#p' "$source" | sed 's/   .*//' >commands
+        grep -q '^upcc .*-o' commands && grep -qE '^upcrun|&& upcrun' commands ||
+            fail "$source does not say how it is built and started"
+        while read -r command; do
+            eval "$command" </dev/null >said 2>&1 || fail "$source: $command -- $(cat said)"
+        done <commands
+    done
+)
+
 make -s -C upc all
 make -s -C upc/library c
 cd upc

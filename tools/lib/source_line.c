@@ -90,9 +90,9 @@ static bool take_line(char *text, char *to, size_t cap)
     if (text[0] == '\0' || text[0] == '?') {
         return false;
     }
-    char *space = strchr(text, ' '); // "(discriminator 2)"
-    if (space != NULL) {
-        *space = '\0';
+    char *more = strstr(text, " (discriminator "); // a folder may have blanks in its name
+    if (more != NULL) {
+        *more = '\0';
     }
     const char *slash = strrchr(text, '/');
     const char *name = slash != NULL ? slash + 1 : text;

@@ -81,6 +81,12 @@ static void mistakes(void)
     }
     T_OK(load_with("PLIANT_EGER_MAX", "1", eager_is_default, said, sizeof said));
     T_HAS(said, "did you mean PLIANT_EAGER_MAX?");
+    T_OK(load_with("PLIANT_EAGER", "1", eager_is_default, said, sizeof said));
+    T_HAS(said, "did you mean PLIANT_EAGER_MAX?");
+    T_OK(load_with("PLIANT_TIMEOUT", "1", eager_is_default, said, sizeof said));
+    T_HAS(said, "did you mean PLIANT_TCP_TIMEOUT?");
+    T_OK(load_with("PLIANT_ZZZ", "1", eager_is_default, said, sizeof said));
+    T_OK(strstr(said, "did you mean") == NULL);
     T_OK(load_with("PLIANT_ZEBRA_CROSSING", "1", eager_is_default, said, sizeof said));
     T_HAS(said, "PLIANT_ZEBRA_CROSSING");
     T_OK(strstr(said, "did you mean") == NULL);
