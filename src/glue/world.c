@@ -147,6 +147,20 @@ static void close_world(void)
     pli_session_open_undo(session);
 }
 
+static enum pli_err open_endpoints(struct wish wish)
+{
+    if (pli_boot.gateway != NULL) {
+        return pli_fail(PLI_ERR_UNSUPPORTED,
+                        "there is no MPI_COMM_ENDPOINTS in a job that is part of an IMPI job");
+    }
+    if (pli_boot.version > 0) { // the others are beyond MPI_Init, and would be waited for for ever
+        return pli_fail(PLI_ERR_UNSUPPORTED,
+                        "there is no MPI_COMM_ENDPOINTS in a process that came to a running job; "
+                        "use MPI_Comm_create_endpoints when all ranks can take part");
+    }
+    return pli_endpoint_static_open(pli_arg_comm(MPI_COMM_WORLD), wish.count, wish.why);
+}
+
 static int init(const char *fn, struct wish wish)
 {
     pli_prepare();
@@ -162,10 +176,7 @@ static int init(const char *fn, struct wish wish)
     level = wish.required;
     enum pli_err err = open_world(wish.required);
     if (err == PLI_OK && (wish.count > 0 || wish.why != PLI_OK)) {
-        err = pli_boot.gateway != NULL
-                  ? pli_fail(PLI_ERR_UNSUPPORTED, "there is no MPI_COMM_ENDPOINTS in a job that is "
-                                                  "part of an IMPI job")
-                  : pli_endpoint_static_open(pli_arg_comm(MPI_COMM_WORLD), wish.count, wish.why);
+        err = open_endpoints(wish);
         if (err != PLI_OK) {
             close_world();
         }

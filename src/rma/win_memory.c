@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // The address in the node memory of what lies in the pages, and the other way round.
@@ -149,6 +150,13 @@ void *pli_win_memory_in(const struct pli_win_memory *m, int where, uint64_t offs
     return m->pages != NULL && p != NULL && far < m->len ? (char *)m->pages + far : p;
 }
 
+// mremap to a given place. UCX puts a function in place of the C library's that drops the place.
+static bool map_at(void *from, size_t from_len, const struct pli_win_memory *m)
+{
+    long at = syscall(SYS_mremap, from, from_len, m->len, MREMAP_MAYMOVE | MREMAP_FIXED, m->pages);
+    return at != -1;
+}
+
 enum pli_err pli_win_memory_copy(struct pli_win_memory *m)
 {
     void *copy = mmap(NULL, m->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -157,7 +165,7 @@ enum pli_err pli_win_memory_copy(struct pli_win_memory *m)
                         strerror(errno));
     }
     memcpy(copy, m->pages, m->len);
-    if (mremap(copy, m->len, m->len, MREMAP_MAYMOVE | MREMAP_FIXED, m->pages) == MAP_FAILED) {
+    if (!map_at(copy, m->len, m)) {
         munmap(copy, m->len);
         return pli_fail(PLI_ERR_NOMEM, "cannot map the copy of a window: %s", strerror(errno));
     }
@@ -189,9 +197,7 @@ bool pli_win_memory_offer_copy(struct pli_win_memory *m, uint64_t *offset_out)
 enum pli_err pli_win_memory_join(struct pli_win_memory *m, int where, uint64_t offset)
 {
     void *home = pli_win_memory_at(where, offset);
-    bool is_there = home != NULL &&
-                    (m->is_lent ||
-                     mremap(home, 0, m->len, MREMAP_MAYMOVE | MREMAP_FIXED, m->pages) == m->pages);
+    bool is_there = home != NULL && (m->is_lent || map_at(home, 0, m));
     if (!is_there) {
         return pli_fail(PLI_ERR_NOMEM, "cannot map %zu bytes of a shared window: %s", m->len,
                         strerror(errno));

@@ -211,6 +211,16 @@ def refuse(env):
     check(r.rc == 2 and "exclude each other" in r.err, f"with --impi: {r}")
 
 
+def endpoints(env):
+    """MPI_COMM_ENDPOINTS of ranks that come later: the others would have to take part."""
+    p = start(env, "--elastic", "1:4", "--endpoints", 2, "-n", 2, WORLD, "poll", 9)
+    ctl("grow", 1, p.pid)
+    out = p.communicate(timeout=60 * SLOW)[0]
+    check(p.returncode not in (0, 123) and "MPI_COMM_ENDPOINTS in a process that came to a running job" in out,
+          f"rc {p.returncode}: {out}")
+    nothing_left(env)
+
+
 def taken(env):
     """Another process has the name on which mpiexec would listen: it takes the next one and leaves nothing."""
     with socket.socket(socket.AF_UNIX) as s:
@@ -245,6 +255,7 @@ def main():
         waits(env)
         turns(env)
         refuse(env)
+        endpoints(env)
         taken(env)
         same_number(env)
     finally:

@@ -48,6 +48,11 @@ def cloned():
     for n, args in ((2, ("once", 2)), (5, ("once", 4)), (3, ("again",)), (3, ("refuse",))):
         run(TCP, n, os.path.join(BIN, "mpi.fork_world"), *args)
     run(MIXED, 4, os.path.join(BIN, "mpi.fork_world"), "once", 3)
+    # On one host, where UCX is loaded, clones have memory of windows of their own.
+    here = {"PLIANT_NET": "shm+ucx", "UCX_TLS": "tcp,self", "PLIANT_UCX_RMA": "never"}
+    for n, args in ((3, ("all",)), (3, ("some", 2)), (2, ("twice",))):
+        r = Run(*LIMIT, "-n", n, os.path.join(BIN, "mpi.fork_win"), *args, env=here, timeout=90 * SLOW)
+        check(r.rc == 0 and r.err == "", f"{args}: {r}")
 
 
 need_ucx()

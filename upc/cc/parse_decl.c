@@ -71,6 +71,9 @@ static struct deriv *array_suffix(struct parser *p)
         struct node *n = pli_parse_expr_assign(p);
         struct node *v = pli_sema_rvalue(p, n);
         pli_parse_edit_expr(p, v);
+        if (pli_type_is_pts(v->type)) {
+            pli_diag_error(p->u, n->tok, "size of array is not an integer");
+        }
         int n_threads = 0;
         if (!pli_constant_dim(v, &d->len, &n_threads)) {
             d->len = LEN_VLA;

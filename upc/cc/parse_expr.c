@@ -381,6 +381,7 @@ static struct node *generic(struct parser *p)
     struct node *c = pli_sema_rvalue(p, pli_parse_expr_assign(p));
     p->unevaluated--;
     struct node *pick = NULL, *fallback = NULL;
+    bool has_pts = pli_type_is_pts(c->type); // all of which are one type in C
     while (pli_parse_accept(p, ',')) {
         struct type *type = NULL;
         size_t n0, n1;
@@ -391,15 +392,22 @@ static struct node *generic(struct parser *p)
         struct node *e = pli_parse_expr_assign(p);
         if (type == NULL) {
             fallback = e;
-        } else if (pick == NULL && pli_type_compat(type, c->type, true)) {
+            continue;
+        }
+        has_pts |= pli_type_is_pts(type);
+        if (pick == NULL && pli_type_compat(type, c->type, true)) {
             pick = e;
         }
     }
     pli_parse_expect(p, ')', "')'");
     pick = pick == NULL ? fallback : pick;
+    if (pick == NULL && has_pts) {
+        pli_diag_error(p->u, c->tok, "'_Generic' has no association for type '%s'",
+                       pli_type_print_upc(p->u, c->type));
+    }
     struct node *n = pli_sema_node(p, N_OPAQUE, t0);
     n->type = pick == NULL ? pli_type_basic(p->u, TY_UNKNOWN) : pick->type;
-    if (pick != NULL && (c->upc || pick->upc)) {
+    if (pick != NULL && (c->upc || pick->upc || has_pts)) {
         n->kind = N_PAREN; // only the chosen branch is printed
         n->a = pick;
         n->upc = true;

@@ -132,9 +132,11 @@ struct node *pli_sema_index(struct parser *p, struct node *a, struct node *i, si
                 struct type *q = t->kind == TY_PTR ? t : pli_type_ptr(p->u, t->base);
                 check_arith(p, q, tok);
                 n->upc = true;
-                if (!pli_type_is_integer(idx->type) && idx->type->kind != TY_UNKNOWN) {
-                    pli_diag_error(p->u, idx->tok, "array subscript is not an integer");
-                }
+            }
+            // Of private arrays the C compiler says so, but takes a pointer-to-shared for a number.
+            if ((n->upc && !pli_type_is_integer(idx->type) && idx->type->kind != TY_UNKNOWN) ||
+                pli_type_is_pts(idx->type)) {
+                pli_diag_error(p->u, idx->tok, "array subscript is not an integer");
             }
         }
     }
@@ -345,6 +347,15 @@ void pli_sema_note_write(struct parser *p, struct node *a)
     }
 }
 
+void pli_sema_no_atomic_update(struct parser *p, const struct node *a, size_t tok)
+{
+    if (pli_type_is_shared(a->type) && (pli_type_ultimate(a->type)->quals & Q_ATOMIC) != 0) {
+        pli_diag_error(p->u, tok,
+                       "an update of '%s' is not atomic; use <upc_atomic.h>, or a plain pointer",
+                       pli_type_print_upc(p->u, a->type));
+    }
+}
+
 static void check_target(struct parser *p, struct node *a, size_t tok)
 {
     struct node *n = a;
@@ -359,6 +370,8 @@ static void check_target(struct parser *p, struct node *a, size_t tok)
         pli_diag_error(p->u, tok, "lvalue required as left operand");
     } else if (pli_type_is_shared(a->type) && (pli_type_ultimate(a->type)->quals & Q_CONST) != 0) {
         pli_diag_error(p->u, tok, "assignment to a read-only shared object");
+    } else {
+        pli_sema_no_atomic_update(p, a, tok);
     }
     pli_sema_note_write(p, a);
 }

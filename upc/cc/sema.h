@@ -19,6 +19,8 @@ struct node *pli_sema_call(struct parser *p, struct node *f, struct node *args, 
 struct node *pli_sema_incdec(struct parser *p, struct node *a, int op, bool prefix, size_t tok);
 struct node *pli_sema_addr(struct parser *p, struct node *a, size_t tok);
 void pli_sema_note_write(struct parser *p, struct node *a); // upc_forall asks what a body changes
+// An error for what changes an _Atomic shared object by a read and a write.
+void pli_sema_no_atomic_update(struct parser *p, const struct node *a, size_t tok);
 struct node *pli_sema_deref(struct parser *p, struct node *a, size_t tok);
 struct node *pli_sema_unary(struct parser *p, int op, struct node *a, size_t tok);
 struct node *pli_sema_cast(struct parser *p, struct type *to, struct node *a, size_t tok);

@@ -262,6 +262,9 @@ struct node *pli_sema_binary_assign(struct parser *p, int op, struct node *a, st
     } else if (shared && (q & Q_CONST) != 0) {
         pli_diag_error(p->u, tok, "assignment to a read-only shared object");
     }
+    if (op != '=') {
+        pli_sema_no_atomic_update(p, a, tok);
+    }
     pli_sema_note_write(p, a);
     if (op == '=') {
         n->b = pli_sema_conv(p, b, n->type, "assignment");

@@ -59,6 +59,11 @@ void pli_sema_decl_type(struct parser *p, const struct type *t, size_t tok)
             }
             while (t->base->kind == TY_ARRAY) {
                 t = t->base;
+                if (pli_type_is_shared(t) && t->len == LEN_NONE) {
+                    pli_diag_error(p->u, tok, "array of incomplete type '%s'",
+                                   pli_type_print_upc(p->u, t));
+                    return;
+                }
             }
             if (pli_type_is_shared(t) && !pli_type_is_complete(t->base)) {
                 pli_diag_error(p->u, tok, "array of incomplete type '%s'",

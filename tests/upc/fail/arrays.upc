@@ -143,6 +143,13 @@ shared int a[-THREADS]; // error@14: size of array is negative
 //--- incomplete_element
 struct I;
 shared struct I a[THREADS]; // error@17: incomplete
+//--- incomplete_row
+shared int a[THREADS][]; // error@12: array of incomplete type 'shared int []'
+typedef int row[];
+shared row b[THREADS]; // error@12: array of incomplete type 'shared int []'
+//--- incomplete_first_dimension_ok
+extern shared int a[][THREADS];
+void f(shared int b[][3]);
 //--- conflicting_threads_factor
 extern shared int a[THREADS];
 shared int a[2*THREADS]; // error@12: conflicting types for 'a'

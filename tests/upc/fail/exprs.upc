@@ -265,3 +265,12 @@ void f(void) {
 #pragma upc relaxed
     x = y; // warning@5: must be outside functions or first in a block
 }
+//--- atomic_update
+shared _Atomic int x; struct s { _Atomic(long) n; }; shared struct s y[THREADS];
+void f(void) { x++; } // error@17: an update of 'shared _Atomic int' is not atomic; use <upc_atomic.h>, or a plain pointer
+void g(void) { y[0].n += 2; } // error@23: an update of 'shared [] _Atomic long' is not atomic; use <upc_atomic.h>, or a plain pointer
+//--- atomic_at_home_ok
+struct s { _Atomic int n; }; shared struct s y[THREADS];
+void f(void) { struct s *own = (struct s *)&y[MYTHREAD]; own->n++; y[0].n = 1; }
+//--- generic_without_the_type
+shared int *p; int x = _Generic(p, shared [2] int *: 1, unsigned long: 2); // error@33: '_Generic' has no association for type 'shared int *'

@@ -248,6 +248,13 @@ void f(shared int *p) { p &= 2; } // error@27: invalid operands
 //--- subscript_pointer
 shared int a[THREADS];
 int f(shared int *p) { return a[p]; } // error@33: array subscript is not an integer
+//--- subscript_of_private_array
+shared int a[THREADS];
+int f(shared int *p, int *q) { int b[3] = { 0 }; return b[p]; } // error@59: array subscript is not an integer
+int g(int *q) { return q[&a[0]]; } // error@26: array subscript is not an integer
+int h(int *q) { return a[q]; } // error@26: array subscript is not an integer
+//--- pointer_as_length
+int f(shared int *p) { int b[p]; return sizeof b; } // error@30: size of array is not an integer
 //--- deref_integer
 int f(shared int *p) { return **p; } // error@31: invalid type argument
 //--- call_shared_object

@@ -277,3 +277,8 @@ int main(void)
 //--- const_members
 struct C { const int k; char name[4]; }; shared struct C c = { 7, "abc" }; shared const struct C arr[THREADS] = { { 3, "x" } };
 int main(void) { struct C v = c, w = arr[0]; CHECK(v.k == 7 && v.name[1] == 'b' && w.k == 3 && c.k == 7); return t_done(); }
+//--- generic_selection
+shared int *p; shared [2] int *q; shared void *v; unsigned long u;
+#define KIND(x) _Generic((x), shared int *: 1, shared [2] int *: 2, shared void *: 3, unsigned long: 4, default: 5)
+_Static_assert(KIND(p) == 1 && KIND(q) == 2, "");
+int main(void) { CHECK(KIND(p) == 1 && KIND(q) == 2 && KIND(v) == 3 && KIND(u) == 4 && KIND((int *)0) == 5 && KIND(p + 1) == 1); return t_done(); }
