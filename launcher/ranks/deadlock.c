@@ -5,6 +5,7 @@
 #include "launcher/base/launcher.h"
 #include "base/clock.h"
 #include "base/conf.h"
+#include "boot/jobtab.h"
 #include "launcher/job/role.h"
 #include "launcher/job/job.h"
 #include "launcher/base/loop.h"
@@ -104,9 +105,12 @@ enum pli_role_stuck pli_deadlock_is_stuck(struct pli_job *job, struct pli_job_st
     return is_sure ? PLI_ROLE_STUCK_SURE : PLI_ROLE_STUCK_ASKED;
 }
 
-// An ordinary program that was started with --ranks-per-proc.
+// An ordinary program that was started with --ranks-per-proc, or jobs whose ranks come no more.
 static void explain_missing(const struct pli_job *job)
 {
+    if (pli_jobtab_has_met(&job->node)) {
+        pli_say_plain("  clue: this job was connected to another one, which has ended\n");
+    }
     for (uint32_t i = 0; i < job->n_begun; i++) {
         const struct pli_proc_task *t = &job->tasks[i];
         for (uint32_t r = t->first; r < t->first + t->n && !t->is_over; r++) {

@@ -9,6 +9,7 @@
 #include "boot/node.h"
 #include "boot/node_lock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,26 @@ bool pli_jobtab_get_job(const struct pli_node *node, uint32_t number, struct pli
 bool pli_jobtab_has_met(const struct pli_node *node)
 {
     return atomic_load_explicit(&table_of(node)->n_link, memory_order_relaxed) != 0;
+}
+
+bool pli_jobtab_has_launcher(uint32_t launcher, uint32_t memory)
+{
+    char path[64];
+    // One that was killed and not waited for is there still, but has nothing open any more.
+    snprintf(path, sizeof path, "/proc/%u/fd/%u", launcher, memory);
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
+bool pli_jobtab_has_live(const struct pli_node *node)
+{
+    const struct pli_jobtab_table *t = table_of(node);
+    bool is_live = false;
+    for (uint32_t i = 1; i < PLI_JOBTAB_N_JOB && pli_jobtab_has_met(node) && !is_live; i++) {
+        const struct pli_jobtab_job *j = &t->jobs[i];
+        is_live = atomic_load_explicit(&j->job, memory_order_acquire) != 0 &&
+                  born(j->launcher) == j->born && pli_jobtab_has_launcher(j->launcher, j->memory);
+    }
+    return is_live;
 }
 
 // A place for a job: its own, a free one, or that of one that has ended. 0: none.

@@ -29,8 +29,11 @@ enum pli_err pli_jobtab_meet(const struct pli_jobtab_side *here,
 // The number of a job in the table, 0: it is not there. out: NULL, or what is known of it.
 uint32_t pli_jobtab_find_job(const struct pli_node *node, uint64_t job, struct pli_jobtab_job *out);
 bool pli_jobtab_get_job(const struct pli_node *node, uint32_t number, struct pli_jobtab_job *out);
-// Whether the job has ever met another.
+// Whether the job has ever met another, and whether one that it met has not ended.
 bool pli_jobtab_has_met(const struct pli_node *node);
+bool pli_jobtab_has_live(const struct pli_node *node);
+// Whether a process is there and has a job's memory open at this descriptor.
+bool pli_jobtab_has_launcher(uint32_t launcher, uint32_t memory);
 
 // Open a port of a process: its place in the table and its cookie, a new one where that is 0.
 // Closing one that is not open says so.

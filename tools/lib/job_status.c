@@ -104,7 +104,7 @@ bool pli_job_status_is_stuck(const struct pli_node *node, pli_job_status_over_fn
 {
     struct pli_job_status_stuck s = { .is_confirmed = true };
     uint32_t n_wait = 0;
-    if (pli_jobtab_has_met(node)) {
+    if (pli_jobtab_has_live(node)) {
         return false; // messages of another job cannot be seen here
     }
     for (uint32_t i = 0; i < pli_node_n_used(node); i++) {

@@ -155,10 +155,7 @@ const struct pli_other_job *pli_other_job_find(uint64_t job)
 
 bool pli_other_job_has_launcher(const struct pli_node *node)
 {
-    char path[64];
-    // One that was killed and not waited for is there still, but has nothing open any more.
-    snprintf(path, sizeof path, "/proc/%u/fd/%u", node->header->launcher, node->header->memory);
-    return access(path, F_OK) == 0 || errno != ENOENT;
+    return pli_jobtab_has_launcher(node->header->launcher, node->header->memory);
 }
 
 bool pli_other_job_has_ended(uint64_t proc)
