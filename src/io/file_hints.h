@@ -30,8 +30,8 @@ void pli_file_hints_init(struct pli_file *f);
 enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info);
 void pli_file_hints_release(struct pli_file *f);
 // What the hints of an open file become with these; the file keeps its own. Those that others count
-// on stay as they were when the file was opened. *out goes to pli_file_hints_replace, or its info to
-// pli_info_release.
+// on stay as they were when the file was opened. *out goes to pli_file_hints_replace, or its info
+// to pli_info_release.
 enum pli_err pli_file_hints_merge(const struct pli_file *f, struct pli_info *info,
                                   struct pli_file_hints *out);
 void pli_file_hints_replace(struct pli_file *f, const struct pli_file_hints *h);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long puts and gets between processes of a host, of which the target copies a part while it is in a
-// call of MPI: the target by the kernel, and the origin too where it has not mapped the memory.
+// Long puts and gets between processes of a host, of which the target copies a part while it is in
+// a call of MPI: the target by the kernel, and the origin too where it has not mapped the memory.
 #ifndef PLI_RMA_WIN_RING_COPY_H
 #define PLI_RMA_WIN_RING_COPY_H
 

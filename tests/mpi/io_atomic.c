@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Atomic mode: ranks, and their threads, write and read ranges that overlap, at random. The file has
-// segments; each access is of several of them in a row, or of all as a view with gaps, and each
+// Atomic mode: ranks, and their threads, write and read ranges that overlap, at random. The file
+// has segments; each access is of several of them in a row, or of all as a view with gaps, and each
 // write has one value in all its words. So no segment that is read has two values, and what is read
 // of a file that is only written as a whole has one. Arguments: the folder of the files, and how
 // many threads a rank has.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank of a collective call on a file has no memory, or gets no thread: all ranks return from it
-// alike, and the next call is as if nothing had been. Allocations of certain sizes fail.
+// One rank of a collective call on a file has no memory, or gets no thread: all ranks return from
+// it alike, and the next call is as if nothing had been. Allocations of certain sizes fail.
 #include "t.h"
 
 #include <mpi.h>

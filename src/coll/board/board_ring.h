@@ -17,7 +17,7 @@ enum {
 }; // of the writer's memory, for an entry that does not hold its data
 
 // Where the data of entries of a message is: in the entry, or in chunks. The bytes an entry has. An
-// entry of a message in pieces of 0 bytes has none: it tells of the message, which comes another way.
+// entry of a message in pieces of 0 bytes has none: it tells of the message, which comes otherwise.
 size_t pli_board_ring_piece(struct pli_board *b, size_t bytes);
 // The next entry of a message of so many bytes, in pieces of so many: where its data goes to. Fails
 // where a member died, so that it will never be free, or writes itself.
