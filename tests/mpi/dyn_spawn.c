@@ -158,13 +158,15 @@ static void hints(char *self, const char *name, char *dir)
 // The hint file: what it says counts as if it were in the info object, which has the last word.
 static void hint_file(char *self)
 {
-    char name[] = "/tmp/dyn_spawn.XXXXXX", *args[] = { "hints", NULL };
+    const char *folder = getenv("TMPDIR");
+    char name[1024], *args[] = { "hints", NULL };
     MPI_Comm inter;
     MPI_Info info;
     int codes[5], rank;
     MPI_Comm_rank(home, &rank);
     MPI_Info_create(&info);
     if (rank == 0) {
+        snprintf(name, sizeof name, "%s/dyn_spawn.XXXXXX", folder != NULL ? folder : "/tmp");
         int fd = mkstemp(name);
         FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
         T_MUST(f != NULL);
@@ -187,7 +189,9 @@ static void hint_file(char *self)
     }
     T_REFUSED(MPI_Comm_spawn(self, args, 5, info, 0, home, &inter, codes), MPI_ERR_INFO_VALUE,
               "has a line 'wdir'");
-    unlink(name);
+    if (rank == 0) {
+        unlink(name);
+    }
     MPI_Info_set(info, "file", "/no/such/file");
     T_REFUSED(MPI_Comm_spawn(self, args, 5, info, 0, home, &inter, codes), MPI_ERR_INFO_VALUE,
               "cannot be read: No such file");

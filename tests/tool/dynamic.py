@@ -162,10 +162,11 @@ def solo(env):
 
 def killed(env, who):
     """Kill the launcher or the program in the middle of it: all go."""
-    p = start(*([MPIEXEC, "-n", "2"] if who == "mpiexec" else []), SPAWN, env=env)
-    time.sleep(0.1 * SLOW)
-    p.send_signal(signal.SIGKILL)
-    p.communicate()
+    with tempfile.TemporaryDirectory() as folder:
+        p = start(*([MPIEXEC, "-n", "2"] if who == "mpiexec" else []), SPAWN, env={**env, "TMPDIR": folder})
+        time.sleep(0.1 * SLOW)
+        p.send_signal(signal.SIGKILL)
+        p.communicate()
     nothing_left(env, f"left behind after {who} was killed")
 
 
