@@ -27,6 +27,12 @@ static uint64_t born(uint32_t pid)
     return (uint64_t)(pli_process_stat(pid, PLI_PROCESS_STAT_START) + 1);
 }
 
+// Whether the process of this number is the one that a job had when it was met.
+static bool is_there(const struct pli_jobtab_job *j)
+{
+    return born(j->launcher) == j->born;
+}
+
 uint32_t pli_jobtab_find_job(const struct pli_node *node, uint64_t job, struct pli_jobtab_job *out)
 {
     const struct pli_jobtab_table *t = table_of(node);
@@ -72,10 +78,10 @@ bool pli_jobtab_has_live(const struct pli_node *node)
 {
     const struct pli_jobtab_table *t = table_of(node);
     bool is_live = false;
-    for (uint32_t i = 1; i < PLI_JOBTAB_N_JOB && pli_jobtab_has_met(node) && !is_live; i++) {
+    for (uint32_t i = 1; i < PLI_JOBTAB_N_JOB && !is_live; i++) {
         const struct pli_jobtab_job *j = &t->jobs[i];
-        is_live = atomic_load_explicit(&j->job, memory_order_acquire) != 0 &&
-                  born(j->launcher) == j->born && pli_jobtab_has_launcher(j->launcher, j->memory);
+        is_live = atomic_load_explicit(&j->job, memory_order_acquire) != 0 && is_there(j) &&
+                  pli_jobtab_has_launcher(j->launcher, j->memory);
     }
     return is_live;
 }
@@ -89,7 +95,7 @@ static uint32_t place_for(const struct pli_node *node, uint64_t job)
         place = atomic_load_explicit(&t->jobs[i].job, memory_order_relaxed) == 0 ? i : 0;
     }
     for (uint32_t i = 1; place == 0 && i < PLI_JOBTAB_N_JOB; i++) {
-        place = born(t->jobs[i].launcher) != t->jobs[i].born ? i : 0;
+        place = is_there(&t->jobs[i]) ? 0 : i;
     }
     return place;
 }
