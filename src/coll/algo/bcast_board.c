@@ -18,6 +18,7 @@ static enum pli_err run_message(const struct pli_coll_args *a)
     struct pli_sched *s;
     enum pli_err err = pli_sched_create(a->kind, PLI_SCHED_ONCE, &s);
     if (err == PLI_OK) {
+        pli_sched_set_root(s, a->root); // reports of deadlocks name it
         pli_sched_on(s, a->comm);
         pli_bcast_linear(s, a);
         err = pli_sched_run(s, a->comm);
