@@ -41,6 +41,7 @@ MISTAKES = [
                        r"near miss: rank 0 sends to rank 1 on other, which receives on MPI_COMM_WORLD"
                        r"|of another communicator"]),
     ("not_everybody", 3, [r"is in MPI_Allreduce on MPI_COMM_WORLD", r"clue: rank 1 is in MPI_Allreduce"]),
+    ("bcast_long", 2, [r"rank 1 is in MPI_Bcast on MPI_COMM_WORLD, root 1", r"rank 0 receives from rank 1, tag 3"]),
     ("bcast_ahead", 3, [r"rank 0 is in MPI_Bcast on MPI_COMM_WORLD, root 0",
                         r"rank 1 receives from rank 0, tag 2"]),
     ("scatter_ahead", 3, [r"rank 0 is in MPI_Scatter on MPI_COMM_WORLD, root 0",

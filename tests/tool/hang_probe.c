@@ -161,6 +161,20 @@ static void wait_in_vain(void)
     recv(0, 2, MPI_COMM_WORLD);
 }
 
+// Of two ranks, as a message: the root waits for the other one, which waits for something else.
+static void bcast_long(void)
+{
+    static char data[200000];
+    for (int i = 0; i < 5; i++) {
+        MPI_Barrier(MPI_COMM_WORLD); // from now on there is a board
+    }
+    if (rank == 1) {
+        MPI_Bcast(data, sizeof data, MPI_CHAR, 1, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(data, 1, MPI_CHAR, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
 static void bcast_ahead(void)
 {
     call_ahead(call_bcast, wait_in_vain);
@@ -499,6 +513,7 @@ static const struct {
     { "wrong_comm", wrong_comm },
     { "not_everybody", not_everybody },
     { "bcast_ahead", bcast_ahead },
+    { "bcast_long", bcast_long },
     { "scatter_ahead", scatter_ahead },
     { "gather_ahead", gather_ahead },
     { "late_reader", late_reader },
