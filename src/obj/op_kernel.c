@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One loop per operation and kind of number. Elements may lie at any address. Signed sums and
 // products are computed unsigned, where overflow is defined and gives the same bits. On x86_64 each
-// loop exists twice, for all processors and for those with AVX2, which have vectors twice as long;
-// what they compute is the same to the bit, as nothing is summed up across elements.
+// loop exists three times: for all processors, and for those with vectors two and four times as
+// long, AVX2 and AVX-512; what they compute is the same to the bit, as nothing is summed up across
+// elements and no product is rounded together with a sum.
 #include "obj/op_kernel.h"
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF // as GCC does for standard C
+#endif
 
 #define ANYWHERE __attribute__((aligned(1), may_alias))
 typedef int8_t any_I8 ANYWHERE;
@@ -24,8 +29,12 @@ typedef pli_f128 any_F128 ANYWHERE;
 typedef pli_f16 any_F16 ANYWHERE;
 #endif
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && defined(__clang__)
 #define HAS_WIDE 1
+#define WIDEST "avx512f,avx512bw,avx512dq,avx512vl"
+#elif defined(__x86_64__)
+#define HAS_WIDE 1
+#define WIDEST "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"
 #else
 #define HAS_WIDE 0
 #endif
@@ -37,15 +46,21 @@ typedef pli_f16 any_F16 ANYWHERE;
         name##_each(in, inout, n);                                                                 \
     }
 #if HAS_WIDE
-#define FUNCTIONS(name)                                                                            \
+#define FUNCTIONS_WITH(name, widest)                                                               \
     FUNCTION(name)                                                                                 \
     static __attribute__((target("avx2"))) void name##_wide(const void *in, void *inout, size_t n) \
     {                                                                                              \
         name##_each(in, inout, n);                                                                 \
+    }                                                                                              \
+    static                                                                                         \
+        __attribute__((target(widest))) void name##_widest(const void *in, void *inout, size_t n)  \
+    {                                                                                              \
+        name##_each(in, inout, n);                                                                 \
     }
 #else
-#define FUNCTIONS(name) FUNCTION(name)
+#define FUNCTIONS_WITH(name, widest) FUNCTION(name)
 #endif
+#define FUNCTIONS(name) FUNCTIONS_WITH(name, WIDEST)
 
 #define EACH(name)                                                                                 \
     static inline                                                                                  \
@@ -76,7 +91,8 @@ typedef pli_f16 any_F16 ANYWHERE;
 #define FLOATS(number)                                                                             \
     LOOP(sum, number, a[i] + b[i])                                                                 \
     LOOP(prod, number, a[i] * b[i])
-// A complex number is two floats: its sum is theirs.
+// A complex number is two floats: its sum is theirs. Its product has no loop with AVX-512, where GCC
+// 12 rounds products together with sums whatever it is told.
 #define COMPLEX(number, part)                                                                      \
     EACH(sum_##number)                                                                             \
     {                                                                                              \
@@ -93,7 +109,7 @@ typedef pli_f16 any_F16 ANYWHERE;
             b[i] = re;                                                                             \
         }                                                                                          \
     }                                                                                              \
-    FUNCTIONS(prod_##number)
+    FUNCTIONS_WITH(prod_##number, "avx2")
 
 ORDER(I8)
 ORDER(U8)
@@ -160,19 +176,49 @@ COMPLEX(CF16, F16)
         [PLI_OP_LOR] = { BIT_ROW(lor, w) }, [PLI_OP_LXOR] = { BIT_ROW(lxor, w) },                  \
     }
 
-static const pli_op_fn kernels[PLI_N_OP][PLI_N_NUM] = TABLE();
+static const pli_op_fn kernels[PLI_N_VECTORS][PLI_N_OP][PLI_N_NUM] = {
+    [PLI_VECTORS_PLAIN] = TABLE(),
 #if HAS_WIDE
-static const pli_op_fn wide_kernels[PLI_N_OP][PLI_N_NUM] = TABLE(_wide);
+    [PLI_VECTORS_AVX2] = TABLE(_wide),
+    [PLI_VECTORS_AVX512] = TABLE(_widest),
 #endif
+};
+
+// Processors with AVX-512 that are older than its second set of byte instructions (before Ice Lake)
+// slow down for milliseconds after a few of the longest vectors, so the program would pay for them.
+enum pli_vectors pli_op_vectors(void)
+{
+#if HAS_WIDE
+    return __builtin_cpu_supports("avx512vbmi2") && pli_op_has_vectors(PLI_VECTORS_AVX512)
+               ? PLI_VECTORS_AVX512
+           : pli_op_has_vectors(PLI_VECTORS_AVX2) ? PLI_VECTORS_AVX2
+                                                  : PLI_VECTORS_PLAIN;
+#else
+    return PLI_VECTORS_PLAIN;
+#endif
+}
+
+bool pli_op_has_vectors(enum pli_vectors v)
+{
+#if HAS_WIDE
+    if (v == PLI_VECTORS_AVX512) {
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    }
+    return v == PLI_VECTORS_PLAIN || __builtin_cpu_supports("avx2");
+#else
+    return v == PLI_VECTORS_PLAIN;
+#endif
+}
+
+pli_op_fn pli_op_kernel_with(enum pli_vectors v, enum pli_op_which op, enum pli_number number)
+{
+    return kernels[v][op][number];
+}
 
 pli_op_fn pli_op_kernel(enum pli_op_which op, enum pli_number number)
 {
-#if HAS_WIDE
-    if (__builtin_cpu_supports("avx2")) {
-        return wide_kernels[op][number];
-    }
-#endif
-    return kernels[op][number];
+    return kernels[pli_op_vectors()][op][number];
 }
 
 // MPI_MINLOC and MPI_MAXLOC: one loop per kind of value and kind of index. [MPI-5.0 6.9.4]

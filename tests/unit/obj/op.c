@@ -4,6 +4,7 @@
 #include "obj/datatype.h"
 #include "obj/datatype_number.h"
 #include "obj/op.h"
+#include "obj/op_kernel.h"
 #include "obj/type_calls.h"
 #include "obj/type_named.h"
 #include "t.h"
@@ -155,12 +156,12 @@ static long double load_float(const char *p, int number)
     }
 }
 
-static void store_float(char *p, int number, int v)
+static void store_float(char *p, int number, long double v)
 {
     long double ld = v;
     pli_f128 q = v;
     float f = (float)v;
-    double d = v;
+    double d = (double)v;
 #if PLI_HAS_F16
     pli_f16 h = (pli_f16)v;
 #endif
@@ -204,11 +205,15 @@ static void test_floats(MPI_Op op, struct pli_datatype *t)
     }
 }
 
+static int part_of(int number)
+{
+    static const int parts[] = { PLI_NUM_F16, PLI_NUM_F32, PLI_NUM_F64, PLI_NUM_LD, PLI_NUM_F128 };
+    return number >= PLI_NUM_CF16 ? parts[number - PLI_NUM_CF16] : number;
+}
+
 static void test_complex(MPI_Op op, struct pli_datatype *t)
 {
-    static const int part_of[] = { PLI_NUM_F16, PLI_NUM_F32, PLI_NUM_F64, PLI_NUM_LD,
-                                   PLI_NUM_F128 };
-    int part = part_of[t->number - PLI_NUM_CF16], size = (int)t->size / 2;
+    int part = part_of(t->number), size = (int)t->size / 2;
     char in[N * 32], inout[N * 32];
     int a[2 * N], b[2 * N];
     for (int i = 0; i < 2 * N; i++) {
@@ -322,6 +327,57 @@ static void test_pairs(void)
     T_OK(n > 500);
 }
 
+enum { MANY = 700, ROOM = MANY * 32 + 1 }; // more than any loop does at once
+
+static void fill(char *p, int number)
+{
+    int part = part_of(number), size = pli_number_size(part);
+    for (int i = 0; i < ROOM - 1; i++) {
+        p[i] = rnd() % 3 == 0 ? 0 : (char)rnd();
+    }
+    for (int i = 0; i + size < ROOM && part >= PLI_NUM_F16; i += size) {
+        store_float(p + i, part, ((int)(rnd() % 2001) - 1000) / 7.0L); // products get rounded
+    }
+}
+
+static void test_vectors_of(enum pli_vectors v, enum pli_op_which op, enum pli_number number)
+{
+    static char room[4][ROOM];
+    char *in = room[0] + 1, *was = room[1] + 1, *one = room[2] + 1, *all = room[3] + 1;
+    pli_op_fn plain = pli_op_kernel_with(PLI_VECTORS_PLAIN, op, number);
+    pli_op_fn longer = pli_op_kernel_with(v, op, number);
+    T_OK((plain == NULL) == (longer == NULL));
+    if (plain == NULL || longer == NULL) {
+        return;
+    }
+    int size = pli_number_size(number);
+    fill(in, number);
+    fill(was, number);
+    memcpy(one, was, ROOM - 1);
+    for (int i = 0; i < MANY; i++) {
+        plain(in + i * size, one + i * size, 1);
+    }
+    for (int n = 0; n <= MANY; n += 1 + (int)(rnd() % 40)) {
+        memcpy(all, was, ROOM - 1);
+        longer(in, all, (size_t)n);
+        T_OK(memcmp(all, one, (size_t)(n * size)) == 0);
+        T_OK(memcmp(all + n * size, was + n * size, (size_t)(ROOM - 1 - n * size)) == 0);
+    }
+}
+
+// Longer vectors compute the same bits, and touch nothing beside the elements.
+static void test_vectors(void)
+{
+    for (enum pli_vectors v = PLI_VECTORS_PLAIN; v < PLI_N_VECTORS; v++) {
+        for (int op = 0; op < PLI_N_OP && pli_op_has_vectors(v); op++) {
+            for (int number = PLI_NUM_NONE; number < PLI_N_NUM; number++) {
+                test_vectors_of(v, (enum pli_op_which)op, (enum pli_number)number);
+            }
+        }
+    }
+    T_OK(pli_op_has_vectors(pli_op_vectors()));
+}
+
 static int n_call, largest;
 static MPI_Datatype seen_type;
 
@@ -406,6 +462,7 @@ int main(void)
     pli_datatype_init();
     pli_op_init();
     test_all();
+    test_vectors();
     test_pairs();
     test_user();
     test_derived();
