@@ -19,7 +19,7 @@ if SLOW != 1:
     sys.exit(77)
 
 BIN = os.path.join(BUILD, "tests", "bin")
-SPAWN, PAIRS = os.path.join(BIN, "spawn_probe"), os.path.join(BIN, "mpi.p2p_pairs")
+SPAWN, PAIRS, FRESH = (os.path.join(BIN, name) for name in ("spawn_probe", "mpi.p2p_pairs", "onecopy_probe"))
 WINDOWS = os.path.join(BIN, "mpi.win_basic")
 
 
@@ -92,6 +92,12 @@ def valgrind():
     check(r.rc == 0 and r.err == "", r)
     r = Run("-n", 1, *strict, SPAWN, "spawn", 40, timeout=200)
     check("runs under valgrind" in " ".join((r.out + r.err).split()), r)
+    # Nobody writes what it does not see, into memory that has not been written before.
+    for way in ("auto", "cma"):
+        r = Run("-n", 2, *strict, FRESH, "fresh", timeout=200, env={"PLIANT_ONECOPY": way, "PLIANT_COLL": "gather:cma,scatter:cma"})
+        check(r.rc == 0 and "==" not in r.err, r)
+    r = Run("-n", 1, FRESH, "fresh", ":", "-n", 1, *strict, FRESH, "fresh", timeout=200, env={"PLIANT_ONECOPY": "cma"})
+    check(r.rc == 0 and "==" not in r.err, r)
 
 
 CALLS = {"pidfd_open": {}, "memfd_create": {"aarch64": 279, "x86_64": 319}, "signalfd": {"aarch64": 74, "x86_64": 289}}
