@@ -13,7 +13,7 @@
 #include "t.h"
 #include "t_filter.h"
 
-enum { MOST = 300000, ROUNDS = 24, N_MAX = 16 };
+enum { MOST = 1300000, ROUNDS = 24, N_MAX = 16 };
 
 static int me, n;
 static unsigned char *out, *in;
@@ -172,7 +172,9 @@ int main(int argc, char **argv)
     out = malloc((size_t)n * MOST);
     in = malloc((size_t)n * MOST);
     for (int i = 0; i < ROUNDS; i++) {
-        size_t len = any(3) == 0 ? 1 + any(MOST) : 16000 + any(60000);
+        size_t len = i % 8 == 5    ? 500000 + any(MOST - 500000) // moved in pieces
+                     : any(3) == 0 ? 1 + any(300000)
+                                   : 16000 + any(60000);
         bool is_in_place = any(3) == 0;
         int root = (int)any((uint32_t)n);
         if (i == ROUNDS / 2 && strcmp(what, "forbid-later") == 0 && me == 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives that move large blocks, in one copy: each rank reads what it gets out of the others'
-// buffers; in a gather each writes to the root's, since all then work at once.
+// buffers, in a gather each writes to the root's, and helps with what is left of its own.
 #include "coll/algorithms.h"
 #include "coll/board/board.h"
 #include "coll/board/board_cma.h"
@@ -36,17 +36,13 @@ enum pli_err pli_move_cma_alltoall(const struct pli_coll_args *a)
     size_t bytes = (size_t)pli_coll_args_bytes(a);
     char *to = row_of(&a->recv);
     char *mine = a->is_in_place ? NULL : both(to, row_of(&a->send));
-    enum pli_err err = pli_board_cma_begin(b, a, mine);
+    enum pli_err err = pli_board_cma_begin(b, a, mine, both(mine, to));
     if (err != PLI_OK) {
         return err;
     }
     copy_own(a, pli_blocks_at(&a->send, b->me), b->me);
-    bool is_good = true;
-    for (int k = 1; k < b->n && is_good; k++) {
-        int i = (b->me + k) % b->n;
-        is_good = pli_board_cma_read(b, i, (size_t)b->me * bytes, to + (size_t)i * bytes, bytes);
-    }
-    return pli_board_cma_end(b, a, is_good);
+    struct pli_board_cma_blocks blocks = { bytes, bytes, bytes, -1, -1 };
+    return pli_board_cma_end(b, a, pli_board_cma_move(b, &blocks));
 }
 
 enum pli_err pli_move_cma_allgather(const struct pli_coll_args *a)
@@ -58,17 +54,13 @@ enum pli_err pli_move_cma_allgather(const struct pli_coll_args *a)
     if (a->is_in_place && to != NULL) {
         mine = to + (size_t)b->me * bytes;
     }
-    enum pli_err err = pli_board_cma_begin(b, a, both(to, mine));
+    enum pli_err err = pli_board_cma_begin(b, a, both(to, mine), both(mine, to));
     if (err != PLI_OK) {
         return err;
     }
     copy_own(a, pli_blocks_one(&a->send), b->me);
-    bool is_good = true;
-    for (int k = 1; k < b->n && is_good; k++) { // no two read from one rank at the same time
-        int i = (b->me + k) % b->n;
-        is_good = pli_board_cma_read(b, i, 0, to + (size_t)i * bytes, bytes);
-    }
-    return pli_board_cma_end(b, a, is_good);
+    struct pli_board_cma_blocks blocks = { bytes, 0, bytes, -1, -1 };
+    return pli_board_cma_end(b, a, pli_board_cma_move(b, &blocks));
 }
 
 // The others find each rank's block in its send buffer, or if that has holes in its own result.
@@ -83,7 +75,7 @@ enum pli_err pli_move_cma_allgatherv(const struct pli_coll_args *a)
         copy_own(a, pli_blocks_one(&a->send), b->me);
         mine = pli_blocks_shift(own.buf, lb);
     }
-    enum pli_err err = pli_board_cma_begin(b, a, a->recv.type->is_dense ? mine : NULL);
+    enum pli_err err = pli_board_cma_begin(b, a, a->recv.type->is_dense ? mine : NULL, NULL);
     if (err != PLI_OK) {
         return err;
     }
@@ -111,17 +103,15 @@ enum pli_err pli_move_cma_gather(const struct pli_coll_args *a)
         return err == PLI_AGAIN ? PLI_OK : err; // the root tells of it
     }
     b->has_agreed = true; // in the algorithm that follows, if there is one
-    err = pli_board_cma_begin(b, a, mine);
+    err = pli_board_cma_begin(b, a, is_root ? NULL : mine, is_root ? mine : NULL);
     if (err != PLI_OK) {
         return err;
     }
-    bool is_good = true;
     if (is_root) {
         copy_own(a, pli_blocks_one(&a->send), b->me);
-    } else {
-        is_good = pli_board_cma_write(b, a->root, (size_t)b->me * bytes, mine, bytes);
     }
-    err = pli_board_cma_end(b, a, is_good);
+    struct pli_board_cma_blocks blocks = { bytes, 0, bytes, -1, a->root };
+    err = pli_board_cma_end(b, a, pli_board_cma_move(b, &blocks));
     b->has_agreed = err == PLI_AGAIN;
     return err;
 }
@@ -132,17 +122,15 @@ enum pli_err pli_move_cma_scatter(const struct pli_coll_args *a)
     size_t bytes = (size_t)pli_coll_args_bytes(a);
     bool is_root = b->me == a->root;
     char *mine = row_of(is_root ? &a->send : &a->recv);
-    enum pli_err err = pli_board_cma_begin(b, a, mine);
+    enum pli_err err = pli_board_cma_begin(b, a, is_root ? mine : NULL, is_root ? NULL : mine);
     if (err != PLI_OK) {
         return err;
     }
-    bool is_good = true;
-    if (!is_root) {
-        is_good = pli_board_cma_read(b, a->root, (size_t)b->me * bytes, mine, bytes);
-    } else if (!a->is_in_place) {
+    if (is_root && !a->is_in_place) {
         struct pli_block from = pli_blocks_at(&a->send, b->me);
         pli_cursor_copy(from.buf, from.count, from.type, (void *)(uintptr_t)a->recv.buf,
                         a->recv.count, a->recv.type);
     }
-    return pli_board_cma_end(b, a, is_good);
+    struct pli_board_cma_blocks blocks = { bytes, bytes, 0, a->root, -1 };
+    return pli_board_cma_end(b, a, pli_board_cma_move(b, &blocks));
 }

@@ -9,6 +9,7 @@
 #include "net/shm/peer_memory.h"
 #include "obj/comm.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -17,16 +18,25 @@ enum {
     TRY = 4,    // operations with each way at first
     AGAIN = 64, // operations after which the slower one is tried again
     CLASS_MIN = 14,
-    N_CLASS = 12
+    N_CLASS = 12,
+    PIECE = 256 * 1024,      // of a block, at least
+    PIECE_ROOT = 128 * 1024, // where one gives or takes all
+    SHARED_ROOT = 512 * 1024,
+    WORDS = 8,
+    PIECES = 64 * WORDS,
+    PAGE = 4096
 };
 
 // What a member says in its slot.
 struct said {
-    uint64_t at; // address of its buffer
-    float ns;    // that the last operation took it; 0: it failed
-    uint8_t can; // it has one, and may read the memory of all others
+    uint64_t from; // address of the buffer that others read
+    uint64_t to;   // of the one that they write
+    float ns;      // that the last operation took it; 0: it failed
+    uint8_t can;   // it has buffers, and may read the memory of all others
     uint8_t is_good;
+    _Atomic uint64_t taken[WORDS]; // a bit for each piece that somebody moves to it, or has moved
 };
+_Static_assert(sizeof(struct said) <= PLI_BOARD_INLINE, "it fits a slot");
 
 // What an operation of some size takes all members together, each way. All members have the same
 // numbers, as each adds up what all say, and choose alike.
@@ -94,9 +104,9 @@ static void note_time(struct pli_board_cma *c)
     c->last_ns = (float)(pli_clock_ns() - c->start_ns);
 }
 
-static const struct said *said_by(struct pli_board *b, int member)
+static struct said *said_by(struct pli_board *b, int member)
 {
-    return (const struct said *)(const void *)pli_board_slot(b, member)->data;
+    return (struct said *)(void *)pli_board_slot(b, member)->data;
 }
 
 static enum pli_err say(struct pli_board *b, const struct pli_coll_args *a, const struct said *s)
@@ -123,11 +133,11 @@ static void count(struct pli_board *b, struct pli_board_cma *c)
 }
 
 enum pli_err pli_board_cma_begin(struct pli_board *b, const struct pli_coll_args *a,
-                                 const void *mine)
+                                 const void *from, void *to)
 {
     struct pli_board_cma *c = open_cma(b);
-    struct said s = { .at = (uint64_t)(uintptr_t)mine };
-    s.can = c != NULL && c->may_read && mine != NULL;
+    struct said s = { .from = (uint64_t)(uintptr_t)from, .to = (uint64_t)(uintptr_t)to };
+    s.can = c != NULL && c->may_read && (from != NULL || to != NULL);
     s.ns = c != NULL ? c->last_ns : 0;
     enum pli_err err = say(b, a, &s);
     if (err != PLI_OK || c == NULL) { // without memory it says that it cannot
@@ -150,7 +160,7 @@ enum pli_err pli_board_cma_begin(struct pli_board *b, const struct pli_coll_args
 
 bool pli_board_cma_read(struct pli_board *b, int member, size_t at, void *to, size_t len)
 {
-    const char *from = (const char *)(uintptr_t)said_by(b, member)->at + at;
+    const char *from = (const char *)(uintptr_t)said_by(b, member)->from + at;
     if (is_same_process(b, member)) {
         memcpy(to, from, len);
         return true;
@@ -160,14 +170,80 @@ bool pli_board_cma_read(struct pli_board *b, int member, size_t at, void *to, si
                                 1, len);
 }
 
-bool pli_board_cma_write(struct pli_board *b, int member, size_t at, const void *from, size_t len)
+static bool write_to(struct pli_board *b, int member, size_t at, const void *from, size_t len)
 {
-    uint64_t to = said_by(b, member)->at + at;
+    uint64_t to = said_by(b, member)->to + at;
     if (is_same_process(b, member)) {
         memcpy((void *)(uintptr_t)to, from, len);
         return true;
     }
     return pli_peer_memory_write(pli_board_life_box(b->comm, b->ranks[member]), to, from, len);
+}
+
+// How many pieces a block has; 0: nobody helps. Parts of short blocks from one root or to it cost
+// more than they bring, as their data leaves the caches of the one who has it in use.
+static int pieces_of(const struct pli_board *b, const struct pli_board_cma_blocks *s)
+{
+    bool is_rooted = s->giver >= 0 || s->taker >= 0;
+    size_t most = (size_t)(PIECES / (b->n - 1)), n = s->bytes / (is_rooted ? PIECE_ROOT : PIECE);
+    if (most == 0 || (is_rooted && s->bytes < SHARED_ROOT)) {
+        return 0;
+    }
+    return (int)(n == 0 ? 1 : n < most ? n : most);
+}
+
+// Whether the piece of the block that `taker` gets from the k-th after it is mine to move.
+static bool take(struct pli_board *b, int taker, int k, int piece, int n_piece)
+{
+    int i = (k - 1) * n_piece + piece;
+    _Atomic uint64_t *word = &said_by(b, taker)->taken[i / 64];
+    uint64_t bit = UINT64_C(1) << i % 64;
+    return (atomic_load_explicit(word, memory_order_relaxed) & bit) == 0 &&
+           (atomic_fetch_or_explicit(word, bit, memory_order_relaxed) & bit) == 0;
+}
+
+// Move what is left of a piece, as the one who takes or gives it.
+static bool move(struct pli_board *b, const struct pli_board_cma_blocks *s, int other, bool takes,
+                 int piece, int n_piece)
+{
+    int taker = takes ? b->me : other, giver = takes ? other : b->me;
+    int k = (giver - taker + b->n) % b->n;
+    if (n_piece > 0 && !take(b, taker, k, piece, n_piece)) {
+        return true;
+    }
+    size_t step = n_piece > 1 ? s->bytes / (size_t)n_piece / PAGE * PAGE : s->bytes;
+    size_t at = (size_t)piece * step;
+    size_t len = piece + 1 < n_piece ? step : s->bytes - at;
+    const struct said *me = said_by(b, b->me);
+    size_t from = (size_t)taker * s->from_step + at, to = (size_t)giver * s->to_step + at;
+    return takes ? pli_board_cma_read(b, giver, from, (char *)(uintptr_t)me->to + to, len)
+                 : write_to(b, taker, to, (const char *)(uintptr_t)me->from + from, len);
+}
+
+bool pli_board_cma_move(struct pli_board *b, const struct pli_board_cma_blocks *s)
+{
+    int n_piece = pieces_of(b, s), n = n_piece > 0 ? n_piece : 1;
+    bool takes = s->taker < 0 || s->taker == b->me, gives = s->giver < 0 || s->giver == b->me;
+    // Where one takes from many the others begin, since all then work at once.
+    bool takes_first = s->taker < 0;
+    for (int turn = 0; turn < (n_piece > 0 ? 2 : 1); turn++) {
+        bool is_taking = (turn == 0) == takes_first;
+        if (is_taking ? !takes : !gives) {
+            continue;
+        }
+        for (int i = 0; i < (b->n - 1) * n; i++) {
+            // The first goes forward, and no two read from one member at the same time; who helps
+            // comes from the other end.
+            int k = turn == 0 ? 1 + i / n : b->n - 1 - i / n;
+            int piece = turn == 0 ? i % n : n - 1 - i % n;
+            int other = is_taking ? (b->me + k) % b->n : (b->me - k + b->n) % b->n;
+            int one = is_taking ? s->giver : s->taker;
+            if ((one < 0 || one == other) && !move(b, s, other, is_taking, piece, n_piece)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 enum pli_err pli_board_cma_end(struct pli_board *b, const struct pli_coll_args *a, bool is_good)
