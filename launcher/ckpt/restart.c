@@ -44,15 +44,17 @@ static bool has_parts(const struct pli_manifest *m)
     return false;
 }
 
-// Another number of ranks than the checkpoint has.
+// The number of ranks that the job begins or goes on with.
 static void check_size(const struct pli_job *job)
 {
     const struct pli_manifest *m = job->from;
     const struct pli_options *o = &job->opt;
-    uint32_t n = m->is_state ? job->n_rank : job->restart_n;
+    uint32_t n = m == NULL || m->is_state ? job->n_rank : job->restart_n;
     if (o->elastic_max > 0 && n > 0 && (n < o->elastic_min || n > o->elastic_max)) {
-        pli_say_bad("--restart: %u ranks are outside --elastic %u:%u, with which the job was "
-                    "started; say --elastic %u:%u too",
+        pli_say_bad(m == NULL ? "-n: %u ranks are outside --elastic %u:%u; say another number, or "
+                                "--elastic %u:%u"
+                              : "--restart: %u ranks are outside --elastic %u:%u, with which the "
+                                "job was started; say --elastic %u:%u too",
                     n, o->elastic_min, o->elastic_max, n < o->elastic_min ? n : o->elastic_min,
                     n > o->elastic_max ? n : o->elastic_max);
     }
@@ -121,9 +123,7 @@ void pli_restart_check(const struct pli_job *job)
     if (job->from == NULL) {
         go_on_after_preemption(o);
     }
-    if (job->from != NULL) {
-        check_size(job);
-    }
+    check_size(job);
     if (pli_restart_is_image(job)) {
         say_late(job);
     }

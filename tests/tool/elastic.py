@@ -207,6 +207,10 @@ def refuse(env):
     for bad in ("3", "4:2", "0:2", "2:x"):
         r = Run("--elastic", bad, "-n", "1", "true")
         check(r.rc == 2 and "--elastic" in r.err, f"{bad}: {r}")
+    for n, less in ((2, "2:4"), (5, "3:5")):
+        r = Run("--elastic", "3:4", "-n", n, "true")
+        said = " ".join(r.err.split())
+        check(r.rc == 2 and f"{n} ranks are outside --elastic 3:4;" in said and f"or --elastic {less}" in said, f"-n {n}: {r}")
     r = Run("--elastic", "1:2", "--impi", "127.0.0.1:9", "--impi-rank", "0", "-n", "1", "true")
     check(r.rc == 2 and "exclude each other" in r.err, f"with --impi: {r}")
 
