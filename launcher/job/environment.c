@@ -2,6 +2,7 @@
 // Builds the ranks' environment from mpiexec's own, the options, and what a task is told.
 #include "launcher/job/environment.h"
 
+#include "base/conf.h"
 #include "base/process_stat.h"
 #include "launcher/base/launcher.h"
 #include "launcher/job/abi_path.h"
@@ -182,6 +183,18 @@ static void set_messages(const struct pli_options *opt, struct pli_app *app, int
     }
 }
 
+// What is wrong with settings is said here, for all ranks.
+static void check_settings(struct pli_app *app, int *n)
+{
+    pli_conf_load();
+    for (int i = 0; i < *n; i++) {
+        pli_conf_check(app->env[i]);
+    }
+    if (pli_conf_warned()[0] != '\0') {
+        set(app, n, "PLIANT_WARNED", pli_conf_warned());
+    }
+}
+
 void pli_environment_make(const struct pli_job *job, struct pli_app *app)
 {
     struct pli_environment_state *self = pli_launcher.environment;
@@ -192,7 +205,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
         n_env++;
     }
     // Further: PLIANT_ENDPOINTS, LD_LIBRARY_PATH, what pli_environment_set adds, and the end.
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 14);
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 15);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {
@@ -207,6 +220,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
     }
     apply(app, &n, all);
     apply(app, &n, mine);
+    check_settings(app, &n);
     set_messages(&job->opt, app, &n);
     if (job->opt.has_endpoints) {
         char count[16];

@@ -7,6 +7,7 @@
 #include "base/edit_distance.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -125,12 +126,44 @@ static bool is_word_of(const char *s, const char *words)
     return false;
 }
 
+// Variables that were reported, here or by the process that started this one, each behind a comma.
+static char warned[512];
+
+static bool is_warned(const char *var)
+{
+    size_t len = strlen(var);
+    for (const char *at = warned; (at = strstr(at, var)) != NULL; at++) {
+        if (at > warned && at[-1] == ',' && (at[len] == ',' || at[len] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Report a variable, unless that was done.
+__attribute__((format(printf, 2, 3))) static void warn(const char *var, const char *fmt, ...)
+{
+    char text[512];
+    if (is_warned(var)) {
+        return;
+    }
+    size_t n = strlen(warned);
+    if (n + strlen(var) + 2 <= sizeof warned) {
+        snprintf(warned + n, sizeof warned - n, ",%s", var);
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pli_log(PLI_WARN, "%s", text);
+}
+
 static void set_number(const struct pli_conf_row *r, const char *var, const char *s)
 {
     int64_t v;
     if (!parse_number(s, r->type == PLI_CONF_IS_SIZE, &v) || v < r->min || v > r->max) {
-        pli_log(PLI_WARN, "%s=%s is not a number from %lld to %lld; using %lld", var, s,
-                (long long)r->min, (long long)r->max, (long long)r->def);
+        warn(var, "%s=%s is not a number from %lld to %lld; using %lld", var, s, (long long)r->min,
+             (long long)r->max, (long long)r->def);
         return;
     }
     *(int64_t *)r->value = v;
@@ -145,15 +178,14 @@ static void set_row(const struct pli_conf_row *r, const char *var, const char *s
         break;
     case PLI_CONF_IS_BOOL:
         if (!parse_bool(s, r->value)) {
-            pli_log(PLI_WARN, "%s=%s is neither yes nor no; using %s", var, s,
-                    r->def ? "yes" : "no");
+            warn(var, "%s=%s is neither yes nor no; using %s", var, s, r->def ? "yes" : "no");
         }
         break;
     case PLI_CONF_IS_WORD:
         if (is_word_of(s, r->words)) {
             *(const char **)r->value = s;
         } else {
-            pli_log(PLI_WARN, "%s=%s is not one of %s; using %s", var, s, r->words, r->text_def);
+            warn(var, "%s=%s is not one of %s; using %s", var, s, r->words, r->text_def);
         }
         break;
     case PLI_CONF_IS_TEXT:
@@ -222,6 +254,25 @@ void pli_conf_apply_log(void)
                                                       : PLI_DEBUG);
 }
 
+static void take(const char *setting)
+{
+    const char *eq = strchr(setting, '=');
+    if (strncmp(setting, "PLIANT_", 7) != 0 || eq == NULL) {
+        return;
+    }
+    const struct pli_conf_row *r = find_row(setting, (size_t)(eq - setting));
+    char var[64] = "";
+    memcpy(var, setting,
+           (size_t)(eq - setting) < sizeof var ? (size_t)(eq - setting) : sizeof var - 1);
+    if (r != NULL) {
+        set_row(r, var, eq + 1);
+        return;
+    }
+    const char *near = nearest(var);
+    warn(var, "unknown setting %s%s%s%s; `mpiinfo --settings` lists them", var,
+         near != NULL ? " (did you mean " : "", near != NULL ? near : "", near != NULL ? "?)" : "");
+}
+
 PLI_START void pli_conf_load(void)
 {
     static bool is_loaded;
@@ -229,24 +280,24 @@ PLI_START void pli_conf_load(void)
         return;
     }
     is_loaded = true;
+    const char *list = getenv("PLIANT_WARNED");
+    snprintf(warned, sizeof warned, "%s", list != NULL ? list : "");
     for (char **e = environ; e != NULL && *e != NULL; e++) {
-        const char *eq = strchr(*e, '=');
-        if (strncmp(*e, "PLIANT_", 7) != 0 || eq == NULL) {
-            continue;
-        }
-        const struct pli_conf_row *r = find_row(*e, (size_t)(eq - *e));
-        char var[64] = "";
-        memcpy(var, *e, (size_t)(eq - *e) < sizeof var ? (size_t)(eq - *e) : sizeof var - 1);
-        if (r != NULL) {
-            set_row(r, var, eq + 1);
-            continue;
-        }
-        const char *near = nearest(var);
-        pli_log(PLI_WARN, "unknown setting %s%s%s%s; `mpiinfo --settings` lists them", var,
-                near != NULL ? " (did you mean " : "", near != NULL ? near : "",
-                near != NULL ? "?)" : "");
+        take(*e);
     }
     pli_conf_apply_log();
+}
+
+void pli_conf_check(const char *setting)
+{
+    struct pli_conf kept = pli_conf;
+    take(setting);
+    pli_conf = kept;
+}
+
+const char *pli_conf_warned(void)
+{
+    return warned;
 }
 
 static void print_row(const struct pli_conf_row *r, FILE *to)

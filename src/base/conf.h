@@ -51,6 +51,11 @@ void pli_conf_apply_log(void);
 // Read the environment. A bad value or an unknown PLIANT_ name is reported with what would be
 // right, and the default is kept. Context: start-up only; a second call does nothing.
 void pli_conf_load(void);
+// Report what is wrong with NAME=VALUE, which is for processes to be started. Context: as above.
+void pli_conf_check(const char *setting);
+// The variables that were reported, for setting `warned` of those processes, which do not report
+// them again; "" for none.
+const char *pli_conf_warned(void);
 
 // Print name, value, default and meaning of every setting that is for people.
 void pli_conf_print(FILE *to);

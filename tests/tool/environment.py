@@ -134,6 +134,20 @@ def check_few_files():
     check(r.rc == 0 and sorted(r.out.splitlines()) == said() and r.err == "", r)
 
 
+def check_mistyped():
+    """A mistyped setting is told once for a job, and by a program without mpiexec."""
+    for words, said_of in (((ENV, "PLIANT_EGER_MAX=1", MPIEXEC, "-n", 4, PROBE), ["unknown setting PLIANT_EGER_MAX"]),
+                           ((ENV, "PLIANT_NOD=1", MPIEXEC, "-n", 2, "--elastic", "1:4", PROBE), ["unknown setting PLIANT_NOD "]),
+                           ((MPIEXEC, "-n", 4, "-x", "PLIANT_EGER_MAX=1", "-x", "PLIANT_NET=nut", PROBE),
+                            ["unknown setting PLIANT_EGER_MAX", "PLIANT_NET=nut is not one of"]),
+                           ((MPIEXEC, "-n", 1, "-env", "PLIANT_NOD", "1", PROBE, ":", "-n", 2, "-env", "PLIANT_NOD", "1", PROBE),
+                            ["unknown setting PLIANT_NOD "]),
+                           ((ENV, "PLIANT_EGER_MAX=1", PROBE), ["unknown setting PLIANT_EGER_MAX"])):
+        r = Run(*words[1:], tool=words[0])
+        lines = r.err.splitlines()
+        check(r.rc == 0 and len(lines) == len(said_of) and all(w in line for w, line in zip(said_of, lines)), r)
+
+
 with tempfile.TemporaryDirectory() as top:
     check_homes(top)
     check_blanks(top)
@@ -141,4 +155,5 @@ with tempfile.TemporaryDirectory() as top:
     check_files()
     check_folders(top)
     check_few_files()
+    check_mistyped()
 sys.exit(status())
