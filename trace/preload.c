@@ -58,6 +58,11 @@ void pli_preload_open(void)
     state.foreign = mpich != NULL ? mpich : dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD);
 }
 
+bool pli_preload_has_next(void)
+{
+    return state.has_next;
+}
+
 void *pli_preload_next(const char *name, void *last)
 {
     void *next = state.has_next ? dlsym(RTLD_NEXT, name) : NULL;

@@ -10,6 +10,8 @@
 
 // Once, before the others, when the program's libraries are loaded.
 void pli_preload_open(void);
+// Whether another library of ours comes after this one, and finds out who called.
+bool pli_preload_has_next(void);
 // The function of that name in a library that comes after this one; `last` where none does.
 void *pli_preload_next(const char *name, void *last);
 // A program of another ABI calls a library of ours that has the names of that MPI: whether there is

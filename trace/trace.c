@@ -126,7 +126,9 @@ static void resolve(void)
     }
     void (*note_looks)(void (*)(uint32_t));
     *(void **)&note_looks = dlsym(library, "pli_observe_note_looks");
-    if (state.header != NULL && state.header->n_event == 0 && note_looks != NULL) {
+    // Calls that are not timed have no frame, which the libraries that come next need.
+    if (state.header != NULL && state.header->n_event == 0 && note_looks != NULL &&
+        !pli_preload_has_next()) {
         note_looks(pli_trace_sample_looked);
         pli_trace_sample_open(state.header);
     }

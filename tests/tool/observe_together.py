@@ -20,6 +20,28 @@ int MPI_Finalize(void) { printf("tool %d\\n", n); fflush(stdout); return PMPI_Fi
 """
 
 
+# Many short calls, of which --profile times few, from a place that has no frame pointer.
+LOOP = """
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, number;
+    long numbers = 0;
+    MPI_Request request;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 3000; i++) {
+        MPI_Irecv(&number, 1, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &request);
+        MPI_Send(&i, 1, i < 2900 ? MPI_INT : MPI_FLOAT, 1 - rank, 3, MPI_COMM_WORLD); // LINE
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        numbers += number;
+    }
+    MPI_Finalize();
+    return numbers < 1;
+}
+"""
+
+
 def line_of(mark):
     for n, line in enumerate(open(os.path.join(TESTS, "check_probe.c"), encoding="utf-8"), 1):
         if line.rstrip().endswith("// " + mark):
@@ -50,6 +72,21 @@ def all_at_once(folder, program, tool):
     check(os.path.exists(os.path.join(at, "r", "rank.2")), "recorded")
 
 
+def many_calls(folder, compiler):
+    """The line of a mistake is right behind calls that were not timed, with and without a tool."""
+    source, program = os.path.join(folder, "loop.c"), os.path.join(folder, "loop")
+    with open(source, "w", encoding="ascii") as f:
+        f.write(LOOP)
+    subprocess.run([*compiler, "-g", "-O2", "-fomit-frame-pointer", "-o", program, source], check=True)
+    line = [n for n, text in enumerate(LOOP.splitlines(), 1) if text.endswith("LINE")][0]
+    for more in ([], ["--tool", make_tool(folder, [*compiler, "-w"], "loop.so")]):
+        r = Run("--profile", "--check", *more, "-n", 2, program)
+        said = [row for row in r.err.splitlines() if row.startswith("check: ")]
+        check(r.rc == 0 and said and all(f"loop.c:{line}" in row for row in said), f"{compiler} {more}: {r}")
+        r = Run("--profile", "--record", tempfile.mkdtemp(dir=folder) + "/r", *more, "-n", 2, program)
+        check(r.rc == 0 and f"MPI_Send loop.c:{line}" in r.err, f"{compiler} {more}: {r}")
+
+
 def without_mistakes(folder):
     r = Run("--check", "--timeline", os.path.join(folder, "fine.json"), "--record", os.path.join(folder, "fine"), "-n", 3, CHECK, "fine")
     check(r.rc == 0 and r.err == "", r)
@@ -77,6 +114,7 @@ def main():
         tool = make_tool(folder, ["cc", "-I", os.path.join(BUILD, "include")], "tool.so")
         all_at_once(folder, CHECK, tool)
         without_mistakes(folder)
+        many_calls(folder, [os.path.join(BUILD, "bin", "mpicc")])
         replayed(folder, tool)
         for compiler in ("mpicc.mpich", "mpicc.openmpi"):
             if shutil.which(compiler) is None:
@@ -85,6 +123,7 @@ def main():
             program = os.path.join(folder, "check_probe")
             subprocess.run([compiler, "-g", "-pthread", "-w", "-o", program, os.path.join(TESTS, "check_probe.c")], check=True)
             all_at_once(folder, program, make_tool(folder, [compiler, "-w"], compiler + ".so"))
+            many_calls(folder, [compiler])
     sys.exit(status())
 
 
