@@ -2,6 +2,7 @@
 // Starts processes with vfork and exec, with all that a rank inherits set up in between.
 #include "launcher/ranks/launch.h"
 
+#include "base/limits.h"
 #include "launcher/base/launcher.h"
 #include "launcher/job/role.h"
 #include "launcher/ranks/gdb_ranks.h"
@@ -87,6 +88,12 @@ int pli_launch_init(void)
 bool pli_launch_can_watch(void)
 {
     int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (fd < 0 && pli_limits_is_valgrind()) {
+        pli_say("this valgrind refuses pidfd_open (%s), by which %s watches the processes it "
+                "starts; let it run the program: %s -n 4 valgrind ./a.out",
+                strerror(errno), pli_say_name, pli_say_name);
+        return false;
+    }
     if (fd < 0) {
         pli_say("this system refuses pidfd_open (%s), by which mpiexec watches the processes it "
                 "starts; it needs Linux 5.3, and in a container a seccomp profile that allows it "
