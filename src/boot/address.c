@@ -176,6 +176,10 @@ enum pli_err pli_address_list(const char *only, struct pli_node_addr out[PLI_NOD
     freeifaddrs(all);
     const struct found *use = n > 0 ? list : loop;
     n = n > 0 ? n : n_loop;
+    if (n == 0 && only[0] == '\0') {
+        return pli_fail(PLI_ERR_OTHER, "no network interface of this host is up, not even its "
+                                       "loopback; as root, 'ip link set lo up' sets that up");
+    }
     if (is_bad || n == 0) {
         return pli_fail(PLI_ERR_ARG,
                         is_bad ? "PLIANT_TCP_IF=%s is not a list of interfaces, addresses and "

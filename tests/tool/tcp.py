@@ -157,6 +157,8 @@ def wrong_settings():
         check(r.rc == 1 and f"on the ports {port}" in r.words and "in use" in r.words, r)
     r = Run("-rn", MPIEXEC, "-n", 2, PROBE, "ring", env=TCP, tool="unshare")  # a network of its own, whose loopback is down
     check("unshare failed" in r.err or (r.rc == 1 and "needs its loopback, and 127.0.0.1 cannot be reached" in r.words), r)
+    r = Run("-rn", MPIEXEC, "--elastic", "1:4", "-n", 2, PROBE, "ring", tool="unshare")  # waits for other hosts too
+    check("unshare failed" in r.err or (r.rc == 1 and "no network interface of this host is up" in r.words and "PLIANT_TCP_IF" not in r.err), r)
 
 
 def protection():
