@@ -2,6 +2,7 @@
 // Handles that the program made and must free; and memory that is freed while a request uses it.
 #include "trace/check.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -112,13 +113,38 @@ static bool has_active(void)
     return atomic_load_explicit(&pli_check_n_active, memory_order_relaxed) > 0;
 }
 
-void __libc_free(void *p);
+typedef void (*free_fn)(void *p);
+static _Atomic(free_fn) next_free; // of the C library, or what the program is linked with instead
+static atomic_bool has_size;       // its memory can be asked for its size
+
+static void find_free(void)
+{
+    Dl_info its, others;
+    void *f = dlsym(RTLD_NEXT, "free"), *size = dlsym(RTLD_DEFAULT, "malloc_usable_size");
+    bool is_known = f != NULL && size != NULL && dladdr(f, &its) != 0 && dladdr(size, &others) != 0;
+    atomic_store_explicit(&has_size, is_known && its.dli_fbase == others.dli_fbase,
+                          memory_order_relaxed);
+    atomic_store_explicit(&next_free, (free_fn)(uintptr_t)f, memory_order_release);
+}
+
 void free(void *p)
 {
-    if (__builtin_expect(has_active() && p != NULL, 0)) {
-        look(p, malloc_usable_size(p), __builtin_return_address(0), "freed");
+    static __thread bool is_asking __attribute__((tls_model("initial-exec")));
+    free_fn f = atomic_load_explicit(&next_free, memory_order_acquire);
+    if (__builtin_expect(f == NULL, 0)) {
+        if (is_asking) { // what dlsym itself frees stays
+            return;
+        }
+        is_asking = true;
+        find_free();
+        is_asking = false;
+        f = atomic_load_explicit(&next_free, memory_order_relaxed);
     }
-    __libc_free(p);
+    if (__builtin_expect(has_active() && p != NULL, 0)) {
+        bool is_sized = atomic_load_explicit(&has_size, memory_order_relaxed);
+        look(p, is_sized ? malloc_usable_size(p) : 1, __builtin_return_address(0), "freed");
+    }
+    f(p);
 }
 
 int munmap(void *p, size_t n)

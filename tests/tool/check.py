@@ -55,6 +55,61 @@ def foreign():
             check(any(line_of("here: type") in line for line in said(r, "type")), f"{compiler}: {r}")
 
 
+# Its memory is not the C library's, which would end a program that frees it there.
+ALLOCATOR = """
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+static char arena[1 << 30], *end = arena;
+static void *take(size_t align, size_t n)
+{
+    char *old = __atomic_load_n(&end, __ATOMIC_RELAXED), *at;
+    do {
+        at = (char *)(((uintptr_t)old + 16 + align - 1) / align * align);
+    } while (!__atomic_compare_exchange_n(&end, &old, at + n, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    ((size_t *)at)[-1] = n;
+    return at;
+}
+void *malloc(size_t n) { return take(16, n); }
+void *calloc(size_t n, size_t size) { return take(16, n * size); }
+void *memalign(size_t align, size_t n) { return take(align < 16 ? 16 : align, n); }
+void *aligned_alloc(size_t align, size_t n) { return memalign(align, n); }
+int posix_memalign(void **to, size_t align, size_t n) { *to = memalign(align, n); return 0; }
+void free(void *p)
+{
+    if (p != NULL && ((char *)p < arena || (char *)p >= end)) {
+        abort();
+    }
+}
+void *realloc(void *p, size_t n)
+{
+    void *q = malloc(n);
+    size_t had = p != NULL ? ((size_t *)p)[-1] : 0;
+    return memcpy(q, p != NULL ? p : q, had < n ? had : n);
+}
+"""
+
+
+def other_allocator():
+    """A program that has malloc and free of a library of its own, linked or loaded before all others."""
+    if IS_SANITIZED:
+        print("another allocator: not tried")
+        return
+    with tempfile.TemporaryDirectory() as d:
+        library, program = os.path.join(d, "liballocator.so"), os.path.join(d, "probe")
+        with open(os.path.join(d, "a.c"), "w", encoding="ascii") as f:
+            f.write(ALLOCATOR)
+        subprocess.run(["cc", "-O2", "-w", "-fno-builtin", "-fPIC", "-shared", "-o", library, os.path.join(d, "a.c")], check=True)
+        subprocess.run([os.path.join(BUILD, "bin", "mpicc"), "-g", "-pthread", "-w", "-o", program, SOURCE, "-Wl,--no-as-needed", library,
+                        f"-Wl,-rpath,{d}"], check=True)
+        for words in ((program,), ("-x", f"LD_PRELOAD={library}", PROBE)):
+            r = Run("--check", "-n", 3, *words, "fine")
+            check(r.rc == 0 and r.err == "", r)
+            r = Run("--check", "-n", 3, *words, "freed")
+            check(said(r, "freed") and line_of("here: freed") in said(r, "freed")[0], r)
+
+
 def inlined():
     """The line is the program's, also where a function of <string.h> was put there by the compiler."""
     if IS_SANITIZED:
@@ -111,6 +166,7 @@ def main():
         r = Run("--local", "--check", "-n", 2, PROBE, argument, ":", "--check", "-n", 1, PROBE, argument, tool=os.path.join(BUILD, "bin", "impirun"))
         check(r.rc == 0 and len(said(r, "type")) == lines and r.err.count("check:") == lines, r)
     foreign()
+    other_allocator()
     inlined()
     sys.exit(status())
 
