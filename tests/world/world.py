@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+from compare import source_options
+
 
 class NoSource(SystemExit):
     """A source cannot be had; its words say what to do."""
@@ -71,10 +73,9 @@ class World:
                 raise NoSource(f"{self.name}: the sources come from Debian by apt-get and dpkg-source (package dpkg-dev); "
                          "without them unpack them into the folder of --work")
             log = self.work / "apt.log"
-            status, _ = self.run(["apt-get", "-q", "source", package], self.work, log)
+            status, _ = self.run(["apt-get", "-q", *source_options(self.work.resolve()), "source", package], self.work, log)
             if status != 0:
-                raise NoSource(f"{self.name}: apt-get source {package} failed. Add a deb-src line (in a .sources file: "
-                         f"Types: deb deb-src) to /etc/apt and run apt-get update; what it said is in {log}")
+                raise NoSource(f"{self.name}: apt-get source {package} failed; what it said is in {log}")
             have = sorted(p for p in self.work.glob(f"{package}-*") if p.is_dir())
         return have[0]
 
