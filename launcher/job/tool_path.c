@@ -133,6 +133,31 @@ char *pli_tool_path_list(const struct pli_options *opt)
     return all;
 }
 
+// The runtime of a sanitizer, which refuses to work behind other libraries.
+static bool is_sanitizer(const char *path)
+{
+    static const char *const names[] = { "libasan.", "libhwasan.", "libtsan.", "libclang_rt." };
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strncmp(name, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Those words of a list of the loader that are such runtimes, or those that are none.
+static void append_words(char **to, const char *list, bool is_wanted)
+{
+    char *rest = NULL, *words = pli_say_need(strdup(list));
+    for (char *w = strtok_r(words, ": ", &rest); w != NULL; w = strtok_r(NULL, ": ", &rest)) {
+        if (is_sanitizer(w) == is_wanted) {
+            append(to, w, "");
+        }
+    }
+    free(words);
+}
+
 char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, const char *old)
 {
     char base[3200], *all = NULL;
@@ -140,6 +165,8 @@ char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, co
         return NULL;
     }
     find_base(base, sizeof base);
+    old = old != NULL ? old : "";
+    append_words(&all, old, true);
     // What names lines comes before the tools, and sees the calls of the program and not theirs.
     if (is_traced(opt)) {
         append_own(&all, base, "/libpliant_trace.so");
@@ -153,9 +180,7 @@ char *pli_tool_path_preload(const struct pli_options *opt, const char *tools, co
     } else if (is_recorded(opt)) {
         append_own(&all, base, "/libpliant_record.so");
     }
-    if (old != NULL && *old != '\0') {
-        append(&all, old, "");
-    }
+    append_words(&all, old, false);
     return all;
 }
 

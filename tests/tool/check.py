@@ -110,6 +110,19 @@ def other_allocator():
             check(said(r, "freed") and line_of("here: freed") in said(r, "freed")[0], r)
 
 
+def sanitized():
+    """A program with a sanitizer whose library it says to load first, which is done."""
+    library = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+    if IS_SANITIZED or not os.path.isabs(library):
+        print("a sanitizer that is a shared library: not tried")
+        return
+    with tempfile.TemporaryDirectory() as d:
+        program = os.path.join(d, "probe")
+        subprocess.run([os.path.join(BUILD, "bin", "mpicc"), "-g", "-fsanitize=address", "-pthread", "-w", "-o", program, SOURCE], check=True)
+        r = Run("--check", "-n", 3, "-x", f"LD_PRELOAD={library}", "-x", "ASAN_OPTIONS=detect_leaks=0", program, "type")
+        check(any(line_of("here: type") in line for line in said(r, "type")), r)
+
+
 def inlined():
     """The line is the program's, also where a function of <string.h> was put there by the compiler."""
     if IS_SANITIZED:
@@ -167,6 +180,7 @@ def main():
         check(r.rc == 0 and len(said(r, "type")) == lines and r.err.count("check:") == lines, r)
     foreign()
     other_allocator()
+    sanitized()
     inlined()
     sys.exit(status())
 
