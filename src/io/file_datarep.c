@@ -6,6 +6,8 @@
 #include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/handle.h"
+#include "obj/status.h"
+#include "obj/type_blocks.h"
 #include "obj/type_calls.h"
 #include "obj/type_pack.h"
 
@@ -122,6 +124,13 @@ enum pli_err pli_file_datarep_register_large(const char *name,
         err = add(&r);
     }
     return err;
+}
+
+// Whether data in the file is as in memory, whatever the extent function says.
+static bool is_native(const struct pli_file_datarep *rep)
+{
+    return rep == NULL || (rep->extent_fn != NULL && rep->read_fn == NULL && rep->write_fn == NULL &&
+                           rep->read_large == NULL && rep->write_large == NULL);
 }
 
 // Bytes of one element of a predefined type in the file.
@@ -299,7 +308,7 @@ static enum pli_err rebuild(const struct pli_file_datarep *rep, struct pli_datat
 enum pli_err pli_file_datarep_layout(const struct pli_file_datarep *rep, struct pli_datatype *t,
                                      struct pli_datatype **out)
 {
-    if (rep == NULL || (rep->extent_fn == NULL && t->ext_size == t->size)) {
+    if (is_native(rep) || (rep->extent_fn == NULL && t->ext_size == t->size)) {
         *out = pli_datatype_retain(t);
         return PLI_OK;
     }
@@ -326,7 +335,7 @@ enum pli_err pli_file_datarep_copy(struct pli_datatype *t, struct pli_datatype *
 MPI_Count pli_file_datarep_size(const struct pli_file_datarep *rep, struct pli_datatype *t)
 {
     struct pli_datatype *layout;
-    if (rep == NULL) {
+    if (is_native(rep)) {
         return t->size;
     }
     if (rep->extent_fn == NULL) {
@@ -340,9 +349,42 @@ MPI_Count pli_file_datarep_size(const struct pli_file_datarep *rep, struct pli_d
     return size;
 }
 
-// Has a function of the program convert; where it has none the data is as in memory.
+// Whole data items in the first *left bytes of n elements of t, which leave *left. A pair is one.
+static MPI_Count items_of(const struct pli_file_datarep *rep, struct pli_datatype *t, MPI_Count n,
+                          MPI_Count *left)
+{
+    MPI_Count each = t->size > 0 ? pli_file_datarep_size(rep, t) : 0;
+    if (each == 0 || *left == 0) {
+        return 0;
+    }
+    MPI_Count whole = *left / each < n ? *left / each : n, items = whole * t->n_elem;
+    *left -= whole * each;
+    if (whole == n || t->recipe == NULL || t->obj.value != 0) {
+        return items;
+    }
+    struct pli_type_blocks b = pli_type_blocks_of(t);
+    for (MPI_Count i = 0; i < b.n && *left > 0; i++) {
+        struct pli_type_block k = pli_type_blocks_at(&b, i);
+        MPI_Count before = *left, got = items_of(rep, k.child, k.len, left);
+        items += got;
+        if (before - *left < k.len * pli_file_datarep_size(rep, k.child)) {
+            break; // the data ends within this block
+        }
+    }
+    return items;
+}
+
+static MPI_Count bytes_of(MPI_Count items, struct pli_datatype *t)
+{
+    MPI_Status s;
+    pli_status_set(&s, 0, 0, 0, 0);
+    return pli_type_set_elements(&s, t, items) == PLI_OK ? (MPI_Count)pli_status_bytes(&s) : 0;
+}
+
+// Has a function of the program convert data items, which are the entries of the type map of t, one
+// after the other; where it has none the data is as in memory. [MPI-5.0 14.5.3]
 static enum pli_err convert(const struct pli_file_datarep *rep, bool is_write, void *buf,
-                            MPI_Count count, struct pli_datatype *t, char *file)
+                            MPI_Count items, struct pli_datatype *t, char *file)
 {
     MPI_Datarep_conversion_function *fn = is_write ? rep->write_fn : rep->read_fn;
     MPI_Datarep_conversion_function_c *large = is_write ? rep->write_large : rep->read_large;
@@ -350,24 +392,30 @@ static enum pli_err convert(const struct pli_file_datarep *rep, bool is_write, v
     int code;
     if (fn == NULL && large == NULL) {
         struct pli_cursor c;
-        pli_cursor_init(&c, buf, count, t);
+        if (pli_file_datarep_size(rep, t) != t->size) {
+            return pli_fail(PLI_ERR_CONVERSION,
+                            "data representation \"%s\" has no %s function, and its extent "
+                            "function gives other sizes than those in memory",
+                            rep->name, is_write ? "write" : "read");
+        }
+        pli_cursor_init(&c, buf, (items + t->n_elem - 1) / t->n_elem, t);
         if (is_write) {
             pli_cursor_pack(&c, file, c.total);
         } else {
-            pli_cursor_unpack(&c, file, c.total);
+            pli_cursor_unpack(&c, file, (size_t)bytes_of(items, t));
         }
         return PLI_OK;
     }
     if (large != NULL) {
-        code = large(buf, handle, count, file, 0, rep->extra);
-    } else if (count <= INT_MAX) {
-        code = fn(buf, handle, (int)count, file, 0, rep->extra);
+        code = large(buf, handle, items, file, 0, rep->extra);
+    } else if (items <= INT_MAX) {
+        code = fn(buf, handle, (int)items, file, 0, rep->extra);
     } else {
         return pli_fail(PLI_ERR_COUNT,
-                        "%lld elements are too many for a conversion function that "
+                        "%lld data items are too many for a conversion function that "
                         "MPI_Register_datarep was called with; use "
                         "MPI_Register_datarep_c",
-                        (long long)count);
+                        (long long)items);
     }
     return code == MPI_SUCCESS
                ? PLI_OK
@@ -387,7 +435,7 @@ enum pli_err pli_file_datarep_write(const struct pli_file_datarep *rep, const vo
     MPI_Count at = 0;
     return rep->extent_fn == NULL
                ? pli_type_external("external32", buf, count, t, to, count * t->ext_size, &at)
-               : convert(rep, true, (void *)(uintptr_t)buf, count, t, to);
+               : convert(rep, true, (void *)(uintptr_t)buf, count * t->n_elem, t, to);
 }
 
 enum pli_err pli_file_datarep_read(const struct pli_file_datarep *rep, const char *from, size_t len,
@@ -395,8 +443,9 @@ enum pli_err pli_file_datarep_read(const struct pli_file_datarep *rep, const cha
                                    MPI_Count *bytes_out)
 {
     if (rep->extent_fn != NULL) {
-        *bytes_out = count * t->size;
-        return convert(rep, false, buf, count, t, (char *)(uintptr_t)from);
+        MPI_Count left = (MPI_Count)len, items = items_of(rep, t, LLONG_MAX, &left);
+        *bytes_out = bytes_of(items, t);
+        return convert(rep, false, buf, items, t, (char *)(uintptr_t)from);
     }
     bool has_more = (MPI_Count)len > count * t->ext_size; // the file ends within an element
     *bytes_out = pli_type_external_part(from, len, buf, count + has_more, t);

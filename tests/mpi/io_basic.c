@@ -327,19 +327,62 @@ static void check_later(const char *rep)
     T_EQ(n_strange, 0);
 }
 
-// What the file has of an element that it ends within is read, in external32 as without: whole
-// numbers of it.
-static void check_part(void)
+struct three {
+    int i;
+    long l;
+    double d;
+};
+
+// Data items, not elements of the datatype: each of them twice.
+static int move_items(int is_put, struct three *user, MPI_Count count, char *file)
+{
+    const size_t sizes[] = { sizeof(int), sizeof(long), sizeof(double) };
+    for (MPI_Count i = 0; i < count; i++) {
+        struct three *x = &user[i / 3];
+        void *item = i % 3 == 0 ? (void *)&x->i : i % 3 == 1 ? (void *)&x->l : (void *)&x->d;
+        memcpy(is_put ? file : item, is_put ? item : file, sizes[i % 3]);
+        if (is_put) {
+            memcpy(file + sizes[i % 3], item, sizes[i % 3]);
+        }
+        file += 2 * sizes[i % 3];
+    }
+    return MPI_SUCCESS;
+}
+
+static int put_items(void *user, MPI_Datatype t, int count, void *file, MPI_Offset at, void *extra)
+{
+    T_EQ(at, 0);
+    (void)t, (void)extra;
+    return move_items(1, user, count, file);
+}
+
+static int get_items(void *user, MPI_Datatype t, MPI_Count count, void *file, MPI_Offset at,
+                     void *extra)
+{
+    T_EQ(at, 0);
+    (void)t, (void)extra;
+    return move_items(0, user, count, file);
+}
+
+static int put_items_large(void *user, MPI_Datatype t, MPI_Count count, void *file, MPI_Offset at,
+                           void *extra)
+{
+    return put_items(user, t, (int)count, file, at, extra);
+}
+
+static int get_items_small(void *user, MPI_Datatype t, int count, void *file, MPI_Offset at,
+                           void *extra)
+{
+    return get_items(user, t, count, file, at, extra);
+}
+
+// What the file has of an element that it ends within is read, with a representation as without:
+// whole numbers of it. The numbers have sizes[] there.
+static void check_part(const char *rep, const int *sizes)
 {
     MPI_File f;
     char name[80];
-    struct three {
-        int i;
-        long l;
-        double d;
-    } x[2] = { { 1, 2, 3.5 }, { 4, 5, 6.5 } }, y[2];
-    const MPI_Count want[] = { 3, 3, 4, 5, 5, 6 }; // numbers that are there, 16 bytes each element
-    const int lens[] = { 16, 19, 20, 24, 31, 32 };
+    struct three x[2] = { { 1, 2, 3.5 }, { 4, 5, 6.5 } }, y[2];
     MPI_Datatype parts[3] = { MPI_INT, MPI_LONG, MPI_DOUBLE }, one, two;
     MPI_Aint at[3] = { offsetof(struct three, i), offsetof(struct three, l),
                        offsetof(struct three, d) };
@@ -352,24 +395,73 @@ static void check_part(void)
                        MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                        &f),
          0);
-    T_EQ(MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL), 0);
-    for (int i = 0; i < 6; i++) {
-        MPI_Count elements;
-        MPI_Status s;
-        T_EQ(MPI_File_write_at(f, 0, x, 1, two, MPI_STATUS_IGNORE), 0);
-        T_EQ(MPI_File_set_size(f, lens[i]), 0);
-        memset(y, 0, sizeof y);
-        T_EQ(MPI_File_read_at(f, 0, y, 1, two, &s), 0);
-        MPI_Get_elements_x(&s, two, &elements);
-        T_EQ(elements, want[i]);
-        MPI_Get_count(&s, two, &count);
-        T_EQ(count, want[i] == 6 ? 1 : MPI_UNDEFINED);
-        T_OK(y[0].i == 1 && y[0].l == 2 && y[0].d == 3.5);
-        T_OK(y[1].i == (want[i] > 3 ? 4 : 0) && y[1].l == (want[i] > 4 ? 5 : 0));
-        T_OK(y[1].d == (want[i] > 5 ? 6.5 : 0));
+    T_EQ(MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, rep, MPI_INFO_NULL), 0);
+    for (int want = 0, len = 0; want <= 6; len += sizes[want % 3], want++) {
+        for (int more = 0; more < (want == 6 ? 1 : sizes[want % 3]); more += 3) {
+            MPI_Count elements;
+            MPI_Status s;
+            T_EQ(MPI_File_write_at(f, 0, x, 1, two, MPI_STATUS_IGNORE), 0);
+            T_EQ(MPI_File_set_size(f, len + more), 0);
+            memset(y, 0, sizeof y);
+            T_EQ(MPI_File_read_at(f, 0, y, 1, two, &s), 0);
+            MPI_Get_elements_x(&s, two, &elements);
+            T_EQ(elements, want);
+            MPI_Get_count(&s, two, &count);
+            T_EQ(count, want == 6 ? 1 : want == 0 ? 0 : MPI_UNDEFINED);
+            for (int i = 0; i < 2; i++) {
+                T_EQ(y[i].i, want > 3 * i ? x[i].i : 0);
+                T_EQ(y[i].l, want > 3 * i + 1 ? x[i].l : 0);
+                T_OK(y[i].d == (want > 3 * i + 2 ? x[i].d : 0));
+            }
+        }
     }
     MPI_Type_free(&one);
     MPI_Type_free(&two);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
+static void check_parts(void)
+{
+    static const int external[] = { 4, 4, 8 }, twice[] = { 8, 16, 16 };
+    char rep[32];
+    check_part("external32", external);
+    snprintf(rep, sizeof rep, "items%d", me);
+    T_EQ(MPI_Register_datarep(rep, get_items_small, put_items, extent, NULL), 0);
+    check_part(rep, twice);
+    snprintf(rep, sizeof rep, "items large%d", me);
+    T_EQ(MPI_Register_datarep_c(rep, get_items, put_items_large, extent, NULL), 0);
+    check_part(rep, twice);
+}
+
+// Where a representation has no functions data is as in memory. One that has a function for one
+// direction only must have the sizes of memory.
+static void check_no_functions(void)
+{
+    MPI_File f;
+    MPI_Aint size;
+    char rep[32], name[80];
+    int x[2] = { 1, 2 }, y[4] = { 0 };
+    snprintf(name, sizeof name, "%s.none.%d", path, me);
+    T_EQ(MPI_File_open(MPI_COMM_SELF, name,
+                       MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                       &f),
+         0);
+    snprintf(rep, sizeof rep, "none%d", me);
+    T_EQ(MPI_Register_datarep(rep, MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent, NULL),
+         0);
+    T_EQ(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, rep, MPI_INFO_NULL), 0);
+    T_EQ(MPI_File_get_type_extent(f, MPI_INT, &size), 0);
+    T_EQ(size, sizeof(int));
+    T_EQ(MPI_File_write_at(f, 1, x, 2, MPI_INT, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), 0);
+    T_EQ(MPI_File_read_at(f, 0, y, 4, MPI_INT, MPI_STATUS_IGNORE), 0);
+    T_OK(y[0] == 0 && y[1] == 1 && y[2] == 2 && y[3] == 0);
+    snprintf(rep, sizeof rep, "half%d", me);
+    T_EQ(MPI_Register_datarep(rep, get_items_small, MPI_CONVERSION_FN_NULL, extent, NULL), 0);
+    T_EQ(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, rep, MPI_INFO_NULL), 0);
+    int code = MPI_File_write_at(f, 0, x, 2, MPI_INT, MPI_STATUS_IGNORE), class = 0;
+    MPI_Error_class(code, &class);
+    T_EQ(class, MPI_ERR_CONVERSION);
     T_EQ(MPI_File_close(&f), 0);
 }
 
@@ -532,7 +624,8 @@ int main(int argc, char **argv)
     check_pointers();
     check_shared();
     check_datareps();
-    check_part();
+    check_parts();
+    check_no_functions();
     check_errors();
     check_hints();
     check_long();
