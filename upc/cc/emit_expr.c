@@ -105,6 +105,10 @@ static void cond(struct emitter *e, struct node *n)
 // Sizes are left to the C compiler, which knows the layout of everything.
 static void size_op(struct emitter *e, struct node *n)
 {
+    if (n->op == KW_TYPES_COMPATIBLE) {
+        pli_emit_printf(e, "%d", n->value != 0);
+        return;
+    }
     const struct type *t = n->b->type, *ult = pli_type_ultimate(t);
     switch (n->op) {
     case KW_BLOCKSIZEOF:

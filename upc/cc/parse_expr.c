@@ -450,6 +450,37 @@ static struct node *offset_of(struct parser *p)
     return n;
 }
 
+static bool has_shared(const struct type *t)
+{
+    for (; t != NULL && (t->quals & Q_SHARED) == 0; t = t->base) {
+        for (const struct param *q = t->params; q != NULL; q = q->next) {
+            if (has_shared(q->type)) {
+                return true;
+            }
+        }
+    }
+    return t != NULL;
+}
+
+// types-compatible: "__builtin_types_compatible_p" "(" type-name "," type-name ")". In C all
+// pointers-to-shared are one type.
+static struct node *types_compatible(struct parser *p, size_t t0)
+{
+    size_t n0, n1;
+    struct type *a = pli_parse_spec_type_name(p, &n0, &n1);
+    pli_parse_expect(p, ',', "','");
+    struct type *b = pli_parse_spec_type_name(p, &n0, &n1);
+    pli_parse_expect(p, ')', "')'");
+    bool is_ours = has_shared(a) || has_shared(b);
+    struct node *n = pli_sema_node(p, is_ours ? N_UPCSIZE : N_OPAQUE, t0);
+    n->op = KW_TYPES_COMPATIBLE;
+    n->type = pli_type_basic(p->u, TY_INT);
+    n->upc = n->is_const = is_ours;
+    n->dyn = !is_ours;
+    n->value = pli_type_compat(a, b, false);
+    return n;
+}
+
 // Built-ins that take types: va_arg, types_compatible_p and choose_expr.
 static struct node *type_builtin(struct parser *p)
 {
@@ -462,12 +493,12 @@ static struct node *type_builtin(struct parser *p)
         pli_parse_expect(p, ',', "','");
         t = pli_parse_spec_type_name(p, &n0, &n1);
     } else if (op == KW_TYPES_COMPATIBLE) {
-        pli_parse_spec_type_name(p, &n0, &n1);
-        pli_parse_expect(p, ',', "','");
-        pli_parse_spec_type_name(p, &n0, &n1);
+        return types_compatible(p, t0);
     } else {
         int64_t v = 1;
-        pli_constant_eval(pli_parse_expr_assign(p), &v);
+        struct node *c = pli_parse_expr_assign(p);
+        pli_parse_edit_expr(p, c);
+        pli_constant_eval(c, &v);
         pli_parse_expect(p, ',', "','");
         struct node *a = pli_sema_rvalue(p, pli_parse_expr_assign(p));
         pli_parse_edit_expr(p, a);

@@ -349,3 +349,10 @@ void f(int *q, shared int *p, int a) { a += a &a; p = &a; } // error@55: makes p
 //--- column_behind_string
 void g(const char *, shared int *);
 void f(int *q) { g("q, q", /* q */ q); } // error@36: passing argument 2
+//--- what_c_takes_it_for flags=-Wformat
+#include <stdio.h>
+void f(shared int *p, shared int *(*g)(void)) {
+    long q = g; // warning@14: pointer-to-shared (*)(void)
+    printf("%d", p); // warning@12: pointer-to-shared
+    (void)q;
+}

@@ -282,3 +282,10 @@ shared int *p; shared [2] int *q; shared void *v; unsigned long u;
 #define KIND(x) _Generic((x), shared int *: 1, shared [2] int *: 2, shared void *: 3, unsigned long: 4, default: 5)
 _Static_assert(KIND(p) == 1 && KIND(q) == 2, "");
 int main(void) { CHECK(KIND(p) == 1 && KIND(q) == 2 && KIND(v) == 3 && KIND(u) == 4 && KIND((int *)0) == 5 && KIND(p + 1) == 1); return t_done(); }
+//--- types_compatible
+typedef shared int *P; typedef shared double *Q; shared int *p; shared [2] int *q; double d;
+#define SAME(a, b) __builtin_types_compatible_p(a, b)
+_Static_assert(!SAME(P, Q) && !SAME(P *, Q *) && !SAME(int (*)(P), int (*)(Q)) && !SAME(P, unsigned long), "");
+_Static_assert(SAME(P, shared [1] int *) && SAME(P const, P) && SAME(int (*)(P), int (*)(shared int *)), "");
+int few[SAME(__typeof__(p), __typeof__(q)) ? 3 : 5];
+int main(void) { CHECK(sizeof few == 5 * sizeof(int) && sizeof(__builtin_choose_expr(SAME(P, Q), (char)1, d)) == sizeof d); return t_done(); }

@@ -161,22 +161,51 @@ static bool is_said_as_assignment(const struct place *p, int line, const char *t
     return is_said_of_line(key);
 }
 
-// Names that the translator made up, as the user may know them: a record without a tag, and the
-// initial value of a shared object.
+// Behind what C takes the type before it for: " {aka 'long unsigned int'}", or in round brackets.
+static const char *behind_aka(const char *s)
+{
+    const char *end = NULL;
+    if (begins(s, " {aka ")) {
+        end = strchr(s, '}');
+        return end != NULL ? end + 1 : s;
+    }
+    if (begins(s, " (aka ")) {
+        end = strstr(s, "')");
+    }
+    return end != NULL ? end + 2 : s;
+}
+
+// Names that the translator made up, as the user may know them: a record without a tag, the initial
+// value of a shared object, and what a pointer-to-shared is in C.
 static void write_own(const char *text, size_t len, char *to, size_t cap)
 {
-    static const char anon[] = "__pli_anon_", image[] = "__pli_image";
+    static const char *const names[][2] = {
+        { "__pli_anon_", "<anonymous>" },
+        { "__pli_image", "" },
+        { "pli_upc_pts", "pointer-to-shared" },
+    };
+    enum { N_NAME = sizeof names / sizeof names[0], IMAGE = 1, PTS = 2 };
     size_t n = 0;
+    bool is_pts = false;
     for (const char *s = text; s < text + len && n + 32 < cap;) {
-        bool is_anon = begins(s, anon);
-        if (!is_anon && !begins(s, image)) {
+        int i = 0;
+        while (i < N_NAME && !begins(s, names[i][0])) {
+            i++;
+        }
+        const char *behind = is_pts ? behind_aka(s) : s;
+        if (i == N_NAME && behind == s) {
             to[n++] = *s++;
             continue;
         }
-        s += is_anon ? sizeof anon - 1 : sizeof image - 1;
-        s += strspn(s, "0123456789");
-        s += !is_anon && *s == '_';
-        n += (size_t)sprintf(to + n, "%s", is_anon ? "<anonymous>" : "");
+        is_pts = i == PTS;
+        if (i == N_NAME) {
+            s = behind;
+            continue;
+        }
+        s += strlen(names[i][0]);
+        s += i != PTS ? strspn(s, "0123456789") : 0;
+        s += i == IMAGE && *s == '_';
+        n += (size_t)sprintf(to + n, "%s", names[i][1]);
     }
     to[n] = '\0';
 }
