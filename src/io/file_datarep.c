@@ -129,8 +129,9 @@ enum pli_err pli_file_datarep_register_large(const char *name,
 // Whether data in the file is as in memory, whatever the extent function says.
 static bool is_native(const struct pli_file_datarep *rep)
 {
-    return rep == NULL || (rep->extent_fn != NULL && rep->read_fn == NULL && rep->write_fn == NULL &&
-                           rep->read_large == NULL && rep->write_large == NULL);
+    return rep == NULL ||
+           (rep->extent_fn != NULL && rep->read_fn == NULL && rep->write_fn == NULL &&
+            rep->read_large == NULL && rep->write_large == NULL);
 }
 
 // Bytes of one element of a predefined type in the file.
@@ -363,7 +364,7 @@ static MPI_Count items_of(const struct pli_file_datarep *rep, struct pli_datatyp
         return items;
     }
     struct pli_type_blocks b = pli_type_blocks_of(t);
-    for (MPI_Count i = 0; i < b.n && *left > 0; i++) {
+    for (MPI_Count i = 0; i<b.n && * left> 0; i++) {
         struct pli_type_block k = pli_type_blocks_at(&b, i);
         MPI_Count before = *left, got = items_of(rep, k.child, k.len, left);
         items += got;
