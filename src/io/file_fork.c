@@ -11,6 +11,7 @@
 #include "io/file_list.h"
 #include "io/file_shared.h"
 #include "io/file_shared_batch.h"
+#include "io/file_sys.h"
 #include "obj/comm.h"
 #include "obj/group.h"
 #include "rma/passive.h"
@@ -96,6 +97,7 @@ static void leave_one(struct pli_file *f, void *arg)
 {
     (void)arg;
     f->is_clone = true;
+    pli_file_sys_part(f->fd);
     f->pos_shared = pli_file_shared_leave(f);
     pli_file_shared_batch_close(f);
     pli_file_map_end(f);

@@ -236,3 +236,20 @@ void pli_file_sys_unlock(int fd, MPI_Offset at, MPI_Offset len)
 {
     lock(fd, F_OFD_SETLKW, F_UNLCK, at, len);
 }
+
+// Flags that say how, not whether, a file is opened go with it.
+void pli_file_sys_part(int fd)
+{
+    char path[32];
+    struct stat s;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
+        return;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int own = open(path, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_CLOEXEC);
+    if (own >= 0) {
+        dup3(own, fd, O_CLOEXEC);
+        close(own);
+    }
+}

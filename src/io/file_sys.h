@@ -53,5 +53,8 @@ enum pli_err pli_file_sys_lock(int fd, const char *name, bool is_write, MPI_Offs
 // The same for writing, without waiting; false: another has a part of it, or there are no locks.
 bool pli_file_sys_try_lock(int fd, MPI_Offset at, MPI_Offset len);
 void pli_file_sys_unlock(int fd, MPI_Offset at, MPI_Offset len);
+// After fork(): give the descriptor locks of its own, which it shares with that of the parent until
+// then. Where the file cannot be opened again it stays as it is.
+void pli_file_sys_part(int fd);
 
 #endif

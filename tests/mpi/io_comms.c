@@ -4,6 +4,7 @@
 // which needs mpiexec --elastic 1:6 -n 2.
 #include "ep_t.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 enum { RECORD = 100, N_RECORD = 50, BYTES = RECORD * N_RECORD };
@@ -275,6 +276,28 @@ static void use_atomic(MPI_File f, int is_clone)
     }
 }
 
+// Locks of the open file (hint pliant_lock, NFS, several hosts) are of its process: what a clone
+// has locked its parent cannot lock, and what a clone frees is not its parent's.
+static void try_locks(const char *name)
+{
+    char link[64], real[128], got[128];
+    struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int fd = 2, is_mine = 0, n_mine = 0;
+    T_MUST(realpath(name, real) != NULL);
+    do {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", ++fd);
+        ssize_t len = readlink(link, got, sizeof got - 1);
+        got[len < 0 ? 0 : len] = '\0';
+    } while (fd < 1000 && strcmp(got, real) != 0);
+    T_OK(fd < 1000);
+    is_mine = fcntl(fd, F_OFD_SETLK, &all) == 0;
+    MPI_Allreduce(&is_mine, &n_mine, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    T_EQ(n_mine, 1);
+    all.l_type = F_UNLCK;
+    T_EQ(fcntl(fd, F_OFD_SETLK, &all), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 // Clones of all ranks have a file of their own: the same bytes, and pointers where they were.
 static void fork_all(void)
 {
@@ -307,6 +330,7 @@ static void fork_all(void)
     use_atomic(atomic, 0);
     int got = MPI_Fork(n);
     T_OK(got >= 0);
+    try_locks(atomic_path);
     use_atomic(atomic, got == 0);
     T_EQ(MPI_File_close(&atomic), 0);
     MPI_Comm mine = got > 0 ? MPI_COMM_PARENTS : MPI_COMM_CHILDREN;
