@@ -7,6 +7,7 @@
 #include "bench.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -679,18 +680,41 @@ static bool is_wanted(const char *name, int argc, char **argv)
     return argc <= 3;
 }
 
+static char names[N_FILE + 1][600]; // of all files that this rank deletes
+
+// Context: signal handlers too.
+static void delete_files(void)
+{
+    for (int i = 0; i <= N_FILE && names[i][0] != '\0'; i++) {
+        unlink(names[i]);
+    }
+}
+
+static void end_by_signal(int sig)
+{
+    delete_files();
+    raise(sig); // as if there were no handler, behind this one
+}
+
+// Files in memory would keep it when the job is ended before its time.
+static void delete_in_any_case(const struct job *j)
+{
+    static const int sigs[] = { SIGHUP, SIGINT, SIGTERM };
+    struct sigaction act = { .sa_handler = end_by_signal, .sa_flags = (int)SA_RESETHAND };
+    for (int i = 0; i < N_FILE; i++) {
+        snprintf(names[i], sizeof names[i], "%s.%d", j->path, i);
+    }
+    snprintf(names[N_FILE], sizeof names[N_FILE], "%s", j->path);
+    for (size_t i = 0; i < sizeof sigs / sizeof sigs[0]; i++) {
+        sigaction(sigs[i], &act, NULL);
+    }
+}
+
 static void clean(struct job *j)
 {
     MPI_File_close(&j->f);
     close(j->fd);
-    for (int i = 0; j->me == 0 && i < N_FILE; i++) {
-        char path[600];
-        snprintf(path, sizeof path, "%s.%d", j->path, i);
-        unlink(path);
-    }
-    if (j->me == 0) {
-        unlink(j->path);
-    }
+    delete_files();
 }
 
 int main(int argc, char **argv)
@@ -705,6 +729,9 @@ int main(int argc, char **argv)
     int id = (int)getpid();
     MPI_Bcast(&id, 1, MPI_INT, 0, MPI_COMM_WORLD);
     snprintf(j.path, sizeof j.path, "%s/pliant-bench-io-%d", j.folder, id);
+    if (j.me == 0) {
+        delete_in_any_case(&j);
+    }
     j.room = (size_t)PLANE * PLANE * 8;
     j.room = j.room > (size_t)N_BLOCK * MIB ? j.room : (size_t)N_BLOCK * MIB;
     j.buf = b_alloc(j.room);
