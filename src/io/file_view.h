@@ -24,6 +24,7 @@ struct pli_file_view {
     const struct pli_file_datarep *rep; // NULL: native
     struct pli_datatype *layout;        // the filetype with the sizes that its data has in the file
     MPI_Count unit;                     // bytes of an etype in the file
+    bool is_internal;                   // what native was called
     bool is_bytes;                      // that is one
     bool is_dense;                      // the stream is one run of the file
     bool has_overlap;                   // bytes of the file are in it twice: it is only read

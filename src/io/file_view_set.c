@@ -13,6 +13,7 @@
 #include "obj/type_plan.h"
 
 #include <stdio.h>
+#include <string.h>
 
 // How the blocks of a filetype follow each other.
 struct order {
@@ -105,6 +106,7 @@ static enum pli_err build(MPI_Offset disp, struct pli_datatype *etype,
     if (err == PLI_OK) {
         err = datarep != NULL ? pli_file_datarep_find(datarep, &out->rep)
                               : pli_fail(PLI_ERR_ARG, "argument datarep is NULL");
+        out->is_internal = err == PLI_OK && strcmp(datarep, "internal") == 0;
     }
     err = err == PLI_OK ? pli_file_datarep_layout(out->rep, filetype, &out->layout) : err;
     if (err == PLI_OK) {
@@ -189,6 +191,7 @@ enum pli_err pli_file_view_get(struct pli_file *f, MPI_Offset *disp, struct pli_
     if (datarep == NULL) {
         return pli_fail(PLI_ERR_ARG, "argument datarep is NULL");
     }
-    snprintf(datarep, MPI_MAX_DATAREP_STRING, "%s", pli_file_datarep_name(f->view.rep));
+    snprintf(datarep, MPI_MAX_DATAREP_STRING, "%s",
+             f->view.is_internal ? "internal" : pli_file_datarep_name(f->view.rep));
     return err;
 }

@@ -439,7 +439,9 @@ static void check_no_functions(void)
 {
     MPI_File f;
     MPI_Aint size;
-    char rep[32], name[80];
+    MPI_Offset disp;
+    MPI_Datatype etype, filetype;
+    char rep[32], name[80], told[MPI_MAX_DATAREP_STRING];
     int x[2] = { 1, 2 }, y[4] = { 0 };
     snprintf(name, sizeof name, "%s.none.%d", path, me);
     T_EQ(MPI_File_open(MPI_COMM_SELF, name,
@@ -456,6 +458,12 @@ static void check_no_functions(void)
     T_EQ(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), 0);
     T_EQ(MPI_File_read_at(f, 0, y, 4, MPI_INT, MPI_STATUS_IGNORE), 0);
     T_OK(y[0] == 0 && y[1] == 1 && y[2] == 2 && y[3] == 0);
+    for (int i = 0; i < 3; i++) { // a view is told as it was set, whatever it is the same as
+        const char *const set[] = { rep, "internal", "native" };
+        T_EQ(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, set[i], MPI_INFO_NULL), 0);
+        T_EQ(MPI_File_get_view(f, &disp, &etype, &filetype, told), 0);
+        T_STR(told, set[i]);
+    }
     snprintf(rep, sizeof rep, "half%d", me);
     T_EQ(MPI_Register_datarep(rep, get_items_small, MPI_CONVERSION_FN_NULL, extent, NULL), 0);
     T_EQ(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, rep, MPI_INFO_NULL), 0);
