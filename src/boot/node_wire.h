@@ -16,7 +16,7 @@
 #include <stdint.h>
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 20,
+    PLI_NODE_VERSION = 21,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see ckpt_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "boot/boot.h"
 #include "boot/jobtab.h"
+#include "coll/coll.h"
 #include "comm/intercomm.h"
 #include "msg/lane.h"
 #include "net/shm/other_job.h"
@@ -315,6 +316,21 @@ static enum pli_err connect_as_root(struct port_wait *v, const char *name, struc
     return err;
 }
 
+// Every member maps the memory of the other job before a process of that can send to it: what one
+// that dies leaves behind is found there. number: of the job, 0: it is this one.
+static enum pli_err map_job(struct pli_comm *comm, int32_t number)
+{
+    struct pli_jobtab_job other;
+    if (number == 0) {
+        return PLI_OK;
+    }
+    if (pli_jobtab_get_job(&pli_proc.boot->node, (uint32_t)number, &other) &&
+        pli_other_job_find(other.job) == NULL) {
+        pli_fail_take(NULL); // it has ended; the two roots will hear of it
+    }
+    return pli_coll_barrier(comm);
+}
+
 // Accept or connect; make is what the root does, far the other root's rank among the two. why: the
 // root's error before that. *is_alone_out: who had connected has ended since.
 static enum pli_err meet(struct port_wait *v, const char *port, int root, struct pli_comm *comm,
@@ -322,15 +338,18 @@ static enum pli_err meet(struct port_wait *v, const char *port, int root, struct
                          struct pli_comm **out)
 {
     struct pli_comm *pair_comm = NULL;
-    int32_t unused = 0;
+    int32_t number = 0;
     bool have_met = false; // so the other root waits for this group
     enum pli_err err = why;
     if (comm->rank == root && err == PLI_OK) {
         err = make(v, port, comm, &pair_comm);
         have_met = err == PLI_OK;
         pli_fault(make == connect_as_root ? "port_called" : "port_accepted", pli_proc.boot->index);
+        uint64_t other = make == connect_as_root ? v->owner.proc : v->client.proc;
+        number = (int32_t)pli_jobtab_find_job(&pli_proc.boot->node, pli_node_job_of(other), NULL);
     }
-    err = pli_bcast_error_share(comm, root, err, &unused);
+    err = pli_bcast_error_share(comm, root, err, &number);
+    err = err == PLI_OK ? map_job(comm, number) : err;
     *is_alone_out = false;
     if (err == PLI_OK) {
         err = pli_intercomm_join(comm, root, pair_comm, far, PLI_OK, out);

@@ -16,6 +16,7 @@
 #include "msg/lane.h"
 #include "msg/request.h"
 #include "net/net.h"
+#include "net/shm/other_job.h"
 #include "obj/comm.h"
 
 #include <pthread.h>
@@ -23,9 +24,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Writers of other jobs do not say where they are about to write. One that lives fills the place it
-// has claimed within nanoseconds, unless it does not get a core.
+// A writer that lives fills the place it has claimed within nanoseconds, unless it does not get a
+// core. Of those of other jobs that died it is known which place they were about to claim, but not
+// whether another was faster.
 enum { HOLE_NS = 500000000, SALVAGE_NS = 100000000 };
+
+enum { LINKED_EVERY = 64 }; // polls, where there are other jobs and no news of this one
 
 static const _Atomic uint32_t none;
 const _Atomic uint32_t *pli_failure_news = &none;
@@ -196,9 +200,22 @@ static void handle(void)
     pthread_mutex_unlock(&guard);
 }
 
+// Processes of other jobs may die at any time, and nobody tells. Those of jobs that IMPI has joined
+// share no memory with this one.
+static bool is_linked(void)
+{
+    return atomic_load_explicit(&pli_boot.is_linked, memory_order_relaxed) &&
+           pli_boot.gateway == NULL;
+}
+
+static bool is_due(void)
+{
+    return pli_failure_is_due() || is_linked();
+}
+
 static bool is_blocked(struct pli_lane *lane)
 {
-    if (!pli_failure_is_due()) {
+    if (!is_due()) {
         return false;
     }
     pli_lock_take(&lane->lock);
@@ -207,25 +224,33 @@ static bool is_blocked(struct pli_lane *lane)
     return is;
 }
 
-// Whether no living process is about to fill the next place of the mailbox.
-static bool is_abandoned(struct pli_lane *lane)
+static bool has_failed(void)
+{
+    return atomic_load_explicit(&pli_boot.node.header->n_failed, memory_order_relaxed) != 0;
+}
+
+// How many places of the mailbox, from the next one on, no living process is about to fill.
+static uint32_t n_abandoned(struct pli_lane *lane)
 {
     const struct pli_node *node = &pli_boot.node;
     uint32_t number = pli_shm_number(pli_boot.row, lane->index);
-    if (atomic_load_explicit(&pli_boot.is_linked, memory_order_relaxed) &&
-        pli_clock_ns() - lane->hole_ns < HOLE_NS) {
-        return false;
+    if (is_linked() && pli_clock_ns() - lane->hole_ns < HOLE_NS) {
+        return 0;
+    }
+    uint32_t n = is_linked() ? pli_other_job_left_places(number, lane->shm.head) : 0;
+    if (n > 0 || !has_failed()) {
+        return n;
     }
     for (uint32_t row = 0; row < pli_node_n_used(node); row++) {
         struct pli_node_row *r = &node->rows[row];
         bool is_dead = pli_node_failure(node, r->index) != 0;
         for (int k = 0; k < PLI_NODE_N_LANE && !is_dead; k++) {
             if (atomic_load_explicit(&r->claims[k], memory_order_acquire) == number) {
-                return false;
+                return 0;
             }
         }
     }
-    return pli_shm_has_hole(&lane->shm); // the writer that was about to has done it
+    return pli_shm_has_hole(&lane->shm) ? 1 : 0; // 0: the writer that was about to has done it
 }
 
 // A process may have died between claiming a place in the mailbox and filling it, and with blocks
@@ -244,10 +269,11 @@ static void put_right(struct pli_lane *lane)
         lane->hole_ns = pli_clock_ns();
         lane->hole_at = lane->shm.head;
     }
-    if (lane->hole_ns != 0 && is_abandoned(lane)) {
+    uint32_t n = lane->hole_ns != 0 ? n_abandoned(lane) : 0;
+    if (n > 0) {
         pli_log(PLI_INFO, "skipped a message that its sender died over");
         lane->hole_ns = 0;
-        pli_shm_next(&lane->shm);
+        pli_shm_next_row(&lane->shm, n);
     }
     pli_lock_drop(&lane->lock);
 }
@@ -266,7 +292,18 @@ void pli_failure_look(struct pli_lane *lane)
     if (is_told) {
         resize->handle();
     }
-    if (atomic_load_explicit(&pli_boot.node.header->n_failed, memory_order_relaxed) != 0) {
+    if (has_failed()) {
+        put_right(lane);
+    }
+}
+
+static void look(struct pli_lane *lane)
+{
+    uint32_t n_poll = atomic_load_explicit(&lane->n_poll, memory_order_relaxed);
+    if (pli_failure_is_due()) {
+        pli_failure_look(lane);
+    }
+    if (!has_failed() && is_linked() && n_poll % LINKED_EVERY == 0) {
         put_right(lane);
     }
 }
@@ -416,16 +453,11 @@ enum pli_err pli_failure_revoke(struct pli_comm *c)
     return PLI_OK;
 }
 
-static bool is_due(void)
-{
-    return pli_failure_is_due();
-}
-
 const struct pli_failure_hooks pli_failure_handlers = {
     .open = open,
     .move = move,
     .is_due = is_due,
-    .look = pli_failure_look,
+    .look = look,
     .is_blocked = is_blocked,
     .meet = pli_fail_ops_meet,
     .judge = pli_failure_judge,

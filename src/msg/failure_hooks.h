@@ -15,7 +15,8 @@ struct pli_request;
 struct pli_failure_hooks {
     void (*open)(void); // the node memory is mapped. Context: start-up of the process
     void (*move)(void); // it may be another one. Context: the only thread
-    // There has been news in the job: to be asked where pli_request_may_be_withdrawn. Context: any.
+    // There has been news in the job, or there are other jobs, of which no news comes: to be asked
+    // where pli_request_may_be_withdrawn, or pli_boot.is_linked. Context: any.
     bool (*is_due)(void);
     void (*look)(struct pli_lane *lane);       // act on news. Context: no lock held
     bool (*is_blocked)(struct pli_lane *lane); // a dead writer blocks the lane. No lock held

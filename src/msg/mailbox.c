@@ -26,6 +26,9 @@ static enum pli_err connect_other_job(struct pli_conn *c, uint64_t proc)
     c->as = o->mine << PLI_OTHER_JOB_INDEX | (uint32_t)c->lane->proc;
     c->mark = (uint64_t)o->mine << PLI_OTHER_JOB_SHIFT;
     pli_shm_peer_init(&c->shm, &o->node, row, c->peer_lane);
+    c->shm.claim = &c->lane->shm.box->far_claim;
+    c->shm.place = &c->lane->shm.box->far_place;
+    c->shm.place_job = (uint64_t)o->number << PLI_SHM_PLACE_JOB;
     return PLI_OK;
 }
 

@@ -177,8 +177,9 @@ __attribute__((cold)) static int hear_news(struct pli_lane *lane)
 static inline int once_locked(struct pli_lane *lane)
 {
     int n = progress_locked(lane);
-    bool is_due = __builtin_expect(pli_request_may_be_withdrawn, 0) && n == 0;
-    return is_due && pli_failure_hooks->is_due() ? hear_news(lane) : n;
+    bool may_be = n == 0 && (__builtin_expect(pli_request_may_be_withdrawn, 0) ||
+                             atomic_load_explicit(&pli_boot.is_linked, memory_order_relaxed));
+    return may_be && pli_failure_hooks->is_due() ? hear_news(lane) : n;
 }
 
 int pli_progress_once(struct pli_lane *lane)

@@ -122,13 +122,13 @@ def client_is_not_waited_for(name):
     dead.communicate()
 
 
-def other_is_gone(name, what, rc):
+def other_is_gone(name, what, died=signal.SIGKILL, rc=0):
     """What was sent to or by a job that has died harms nobody."""
     with tempfile.NamedTemporaryFile(delete=False) as gate:
         server = start(MPIEXEC, "-n", 2, GONE, "serve", what, name, gate.name)
         client = start(MPIEXEC, "-n", 1, GONE, "call", what, name, gate.name)
         out, _ = client.communicate(timeout=60 * SLOW)
-        check(client.returncode == 128 + signal.SIGKILL, f"{what}, client: rc {client.returncode}\n{out}")
+        check(client.returncode == 128 + died, f"{what}, client: rc {client.returncode}\n{out}")
         os.unlink(gate.name + (".ready" if what == "block" else ""))
     out, _ = server.communicate(timeout=60 * SLOW)
     check(server.returncode == rc, f"{what}, server: rc {server.returncode}\n{out}")
@@ -193,8 +193,10 @@ def main():
         client_stands_still(base + " h")
         client_is_not_waited_for(base + " i")
         server_dies_at_once(base + " g")
-        for what, rc in (("block", 123), ("copy", 0), ("full", 0)):
-            other_is_gone(f"{base} {what}", what, rc)
+        for what in ("block", "copy", "full", "held"):
+            other_is_gone(f"{base} {what}", what)
+        other_is_gone(f"{base} half", "half", signal.SIGSEGV)
+        other_is_gone(f"{base} lack", "lack", rc=123)
         joined()
         solo(env)
         for _ in range(5):

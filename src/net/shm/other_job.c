@@ -58,7 +58,7 @@ static enum pli_err enter(uint32_t number, const struct pli_other_job_name *name
     if (o == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a connection to another job");
     }
-    *o = (struct pli_other_job){ name->job, *node, mine, NULL };
+    *o = (struct pli_other_job){ name->job, *node, number, mine, NULL };
     if (old != NULL) {
         old->replaced = replaced;
         replaced = old;
@@ -153,9 +153,64 @@ const struct pli_other_job *pli_other_job_find(uint64_t job)
     return number != 0 ? by_number(number) : NULL;
 }
 
+void pli_other_job_visit(bool (*fn)(const struct pli_other_job *o, void *arg), void *arg)
+{
+    bool is_wanted = true;
+    pthread_mutex_lock(&guard);
+    for (int i = 1; i < PLI_JOBTAB_N_JOB && is_wanted; i++) {
+        is_wanted = maps[i] == NULL || fn(maps[i], arg);
+    }
+    for (const struct pli_other_job *o = replaced; o != NULL && is_wanted; o = o->replaced) {
+        is_wanted = fn(o, arg);
+    }
+    pthread_mutex_unlock(&guard);
+}
+
 bool pli_other_job_has_launcher(const struct pli_node *node)
 {
     return pli_jobtab_has_launcher(node->header->launcher, node->header->memory);
+}
+
+// A mailbox of this process, and what was found of it.
+struct left {
+    uint32_t number, n;
+    uint64_t head;
+};
+
+// Of the places that a dead writer had claimed those from head on.
+static uint32_t count_left(const struct pli_shm_mailbox *writer, const struct left *left,
+                           uint32_t mine)
+{
+    const uint64_t mask = ((uint64_t)1 << PLI_SHM_PLACE_CELLS) - 1;
+    uint64_t place = atomic_load_explicit(&writer->far_place, memory_order_acquire);
+    uint64_t n = place >> PLI_SHM_PLACE_CELLS & 0xff, passed = (left->head - place) & mask;
+    bool is_here =
+        atomic_load_explicit(&writer->far_claim, memory_order_acquire) == left->number &&
+        place >> PLI_SHM_PLACE_JOB == mine;
+    return is_here && passed < n ? (uint32_t)(n - passed) : 0;
+}
+
+static bool find_left(const struct pli_other_job *o, void *arg)
+{
+    struct left *left = arg;
+    bool is_gone = !pli_other_job_has_launcher(&o->node);
+    for (uint32_t row = 0; row < pli_node_n_used(&o->node) && left->n == 0; row++) {
+        const struct pli_node_row *r = &o->node.rows[row];
+        uint32_t n = atomic_load_explicit(&r->n_lane, memory_order_acquire);
+        bool has_ended =
+            is_gone || atomic_load_explicit(&r->has_ended, memory_order_acquire) != 0;
+        for (uint32_t k = 0; has_ended && k < n && k < PLI_NODE_N_LANE && left->n == 0; k++) {
+            left->n = count_left(pli_shm_box(&o->node, row, (int)k), left, o->mine);
+        }
+    }
+    return left->n == 0;
+}
+
+uint32_t pli_other_job_left_places(uint32_t number, uint64_t head)
+{
+    struct left left = { .number = number, .head = head };
+    pli_other_job_visit(find_left, &left);
+    return left.n;
 }
 
 bool pli_other_job_has_ended(uint64_t proc)

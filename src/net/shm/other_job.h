@@ -15,6 +15,7 @@
 struct pli_other_job {
     uint64_t job; // upper half of its ids
     struct pli_node node;
+    uint32_t number;                // of that job here
     uint32_t mine;                  // the number this job has over there
     struct pli_other_job *replaced; // another whose number has passed on, see pli_other_job_tidy
 };
@@ -43,8 +44,16 @@ enum pli_err pli_other_job_meet(const struct pli_other_job_name *name);
 // A job that some process of this one has met, NULL: none, or it is gone. Context: any thread.
 const struct pli_other_job *pli_other_job_find(uint64_t job);
 
+// Call fn for each job whose memory this process has mapped, until it returns false. Context: fn
+// meets and finds none.
+void pli_other_job_visit(bool (*fn)(const struct pli_other_job *o, void *arg), void *arg);
+
 // Whether the launcher of a job still runs.
 bool pli_other_job_has_launcher(const struct pli_node *node);
+
+// How many places of this process's mailbox, from `head` on, a process of another job had claimed
+// when it died, 0: none. number: of the mailbox.
+uint32_t pli_other_job_left_places(uint32_t number, uint64_t head);
 // Whether a process of another job has ended, perhaps with its job. Context: any thread.
 bool pli_other_job_has_ended(uint64_t proc);
 

@@ -60,6 +60,7 @@ PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *no
     pli_shm_sleep_init();
     s->box = pli_shm_box(node, row, lane);
     s->base = node->base;
+    atomic_store_explicit(&s->box->far_claim, 0, memory_order_relaxed);
     pli_peer_memory_publish(s->box, node->header->job, row);
     // A lane that is opened anew goes on where its last owner in this process stopped.
     s->head = s->published = atomic_load_explicit(&s->box->head, memory_order_relaxed);
@@ -88,6 +89,8 @@ void pli_shm_peer_init(struct pli_shm_peer *p, const struct pli_node *node, uint
     // As if there were no room: pli_shm_refresh is called for the first message.
     p->head = atomic_load_explicit(&p->box->head, memory_order_acquire) - PLI_SHM_N_CELL;
     p->claim = NULL;
+    p->place = NULL;
+    p->place_job = 0;
     p->number = pli_shm_number(row, lane);
 }
 

@@ -35,6 +35,8 @@ struct pli_shm_peer {
     uint64_t head;           // as last read, or less: see pli_shm_peer_init
     _Atomic uint32_t *claim; // where the writer says that it is about to claim; NULL: nowhere
     uint32_t number;         // of the mailbox, to say so
+    _Atomic uint64_t *place; // and which place, to one of another job; else NULL
+    uint64_t place_job;      // that job's number << PLI_SHM_PLACE_JOB
 };
 
 // Lay out and open my lane. Context: start-up of the lane, before others know it.
@@ -128,18 +130,30 @@ static inline uint32_t pli_shm_n_cell(uint64_t size)
                : 1 + (uint32_t)(size - PLI_SHM_INLINE + PLI_SHM_MORE - 1) / PLI_SHM_MORE;
 }
 
+// Say that n places from tail on are about to be claimed. A process that sees them taken sees this.
+static inline void pli_shm_say_claim(struct pli_shm_peer *p, uint64_t tail, uint32_t n)
+{
+    if (p->place != NULL) {
+        uint64_t at = tail & (((uint64_t)1 << PLI_SHM_PLACE_CELLS) - 1);
+        atomic_store_explicit(p->place, p->place_job | (uint64_t)n << PLI_SHM_PLACE_CELLS | at,
+                              memory_order_relaxed);
+        atomic_thread_fence(memory_order_release);
+    }
+    atomic_store_explicit(p->claim, p->number, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+}
+
 // Claim n places in a row in a mailbox, NULL: there is no room. The first is to be filled, all but
 // seq, and published.
 static inline struct pli_shm_cell *pli_shm_claim_row(struct pli_shm_peer *p, uint32_t n,
                                                      uint64_t *pos_out)
 {
     struct pli_shm_mailbox *box = p->box;
-    if (__builtin_expect(p->claim != NULL, 0)) {
-        atomic_store_explicit(p->claim, p->number, memory_order_relaxed);
-        atomic_thread_fence(memory_order_release); // a process that sees the place taken sees this
-    }
     uint64_t tail = atomic_load_explicit(&box->tail, memory_order_relaxed);
     do {
+        if (__builtin_expect(p->claim != NULL, 0)) {
+            pli_shm_say_claim(p, tail, n);
+        }
         uint64_t last = tail + n - 1;
         if (__builtin_expect(last - p->head >= PLI_SHM_N_CELL, 0) && !pli_shm_refresh(p, last)) {
             pli_shm_unclaim(p);

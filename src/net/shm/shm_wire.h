@@ -68,6 +68,10 @@ struct pli_shm_mailbox {
     _Atomic uint32_t is_whole;           // all cells are used
     // What the lane has sent and received so far, by any transport. Written by the reader alone.
     _Atomic uint64_t n_sent, sent_bytes, n_received, received_bytes;
+    // Where the lane is about to write in a mailbox of another job: that job's reader looks here
+    // when this process has died. far_claim is the mailbox's pli_shm_number, 0: nowhere.
+    _Atomic uint64_t far_place; // the first position, below its cells, below the job's number
+    _Atomic uint32_t far_claim;
     _Alignas(128) _Atomic int asleep; // enum pli_shm_sleep; a writer wakes the reader
     _Atomic int is_full;              // the reader holds too much: send nothing unasked
     _Atomic int needs_fence;          // the reader or a writer has no membarrier
@@ -86,6 +90,9 @@ _Static_assert(offsetof(struct pli_shm_mailbox, cells) +
                "the first cells are in one page");
 
 enum { PLI_SHM_OUTBOX = 128 * 1024 };
+
+// In far_place: the number that the job has in the writer's own is above the number of cells.
+enum { PLI_SHM_PLACE_JOB = 56, PLI_SHM_PLACE_CELLS = 48 };
 
 // How the reader sleeps, if it does.
 enum pli_shm_sleep {
