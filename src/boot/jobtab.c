@@ -86,8 +86,9 @@ bool pli_jobtab_has_live(const struct pli_node *node)
     return is_live;
 }
 
-// A place for a job: its own, a free one, or that of one that has ended. 0: none.
-static uint32_t place_for(const struct pli_node *node, uint64_t job)
+// A place for a job: its own, a free one, or that of one that has ended and of which nothing waits
+// to be read. 0: none.
+static uint32_t place_for(const struct pli_node *node, uint64_t job, pli_jobtab_unread_fn is_unread)
 {
     struct pli_jobtab_table *t = table_of(node);
     uint32_t place = pli_jobtab_find_job(node, job, NULL);
@@ -95,7 +96,7 @@ static uint32_t place_for(const struct pli_node *node, uint64_t job)
         place = atomic_load_explicit(&t->jobs[i].job, memory_order_relaxed) == 0 ? i : 0;
     }
     for (uint32_t i = 1; place == 0 && i < PLI_JOBTAB_N_JOB; i++) {
-        place = is_there(&t->jobs[i]) ? 0 : i;
+        place = is_there(&t->jobs[i]) || is_unread(node, i) ? 0 : i;
     }
     return place;
 }
@@ -117,14 +118,16 @@ static void enter(const struct pli_jobtab_side *at, uint32_t place,
 }
 
 enum pli_err pli_jobtab_meet(const struct pli_jobtab_side *here,
-                             const struct pli_jobtab_side *there, struct pli_jobtab_pair *out)
+                             const struct pli_jobtab_side *there, pli_jobtab_unread_fn is_unread,
+                             struct pli_jobtab_pair *out)
 {
     bool is_first = here->job < there->job; // the same order on both sides: no deadlock
     struct pli_jobtab_table *a = table_of(is_first ? here->node : there->node);
     struct pli_jobtab_table *b = table_of(is_first ? there->node : here->node);
     pli_node_lock_take(a->owner);
     pli_node_lock_take(b->owner);
-    uint32_t theirs = place_for(here->node, there->job), mine = place_for(there->node, here->job);
+    uint32_t theirs = place_for(here->node, there->job, is_unread);
+    uint32_t mine = place_for(there->node, here->job, is_unread);
     if (theirs != 0 && mine != 0) {
         enter(here, theirs, there, mine);
         enter(there, mine, here, theirs);

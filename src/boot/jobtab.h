@@ -17,6 +17,9 @@ struct pli_jobtab_side {
     uint32_t launcher, memory;
 };
 
+// Whether a message that bears this number of another job waits to be read by a process of the job.
+typedef bool (*pli_jobtab_unread_fn)(const struct pli_node *node, uint32_t number);
+
 struct pli_jobtab_pair {
     uint32_t theirs_here, mine_there; // the numbers the jobs have in each other's tables
 };
@@ -24,7 +27,8 @@ struct pli_jobtab_pair {
 // Enter each job in the other's table, where it is not yet. Places of jobs whose launcher is gone
 // are used again. Context: any thread, any process; may wait a moment.
 enum pli_err pli_jobtab_meet(const struct pli_jobtab_side *here,
-                             const struct pli_jobtab_side *there, struct pli_jobtab_pair *out);
+                             const struct pli_jobtab_side *there, pli_jobtab_unread_fn is_unread,
+                             struct pli_jobtab_pair *out);
 
 // The number of a job in the table, 0: it is not there. out: NULL, or what is known of it.
 uint32_t pli_jobtab_find_job(const struct pli_node *node, uint64_t job, struct pli_jobtab_job *out);

@@ -124,7 +124,8 @@ void pli_reclaim_blocks(struct pli_lane *lane)
         for (uint32_t j = 0; j < s->class[k].n; j++, i++) {
             struct pli_shm_block *b =
                 (struct pli_shm_block *)((char *)s->class[k].first + j * s->class[k].step);
-            if (!search.is_used[i] && atomic_load_explicit(&b->is_busy, memory_order_acquire) != 0) {
+            if (!search.is_used[i] &&
+                atomic_load_explicit(&b->is_busy, memory_order_acquire) != 0) {
                 pli_shm_block_done(b);
             }
         }

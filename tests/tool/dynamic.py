@@ -129,7 +129,9 @@ def other_is_gone(name, what, died=signal.SIGKILL, rc=0):
         client = start(MPIEXEC, "-n", 1, GONE, "call", what, name, gate.name)
         out, _ = client.communicate(timeout=60 * SLOW)
         check(client.returncode == 128 + died, f"{what}, client: rc {client.returncode}\n{out}")
-        os.unlink(gate.name + (".ready" if what == "block" else ""))
+        for i in range(130 if what == "next" else 0):
+            end(start(GONE, "call", "other", name, gate.name), f"client {i} after the dead one")
+        os.unlink(gate.name + (".ready" if what in ("block", "next") else ""))
     out, _ = server.communicate(timeout=60 * SLOW)
     check(server.returncode == rc, f"{what}, server: rc {server.returncode}\n{out}")
     check(rc == 0 or "connected to another one, which has ended" in " ".join(out.split()), f"{what}, server: {out}")
@@ -193,7 +195,7 @@ def main():
         client_stands_still(base + " h")
         client_is_not_waited_for(base + " i")
         server_dies_at_once(base + " g")
-        for what in ("block", "copy", "full", "held"):
+        for what in ("block", "next", "copy", "full", "held"):
             other_is_gone(f"{base} {what}", what)
         other_is_gone(f"{base} half", "half", signal.SIGSEGV)
         other_is_gone(f"{base} lack", "lack", rc=123)

@@ -3,6 +3,8 @@
 // NAME GATE" one of a single rank that kills itself; what comes then happens when the file is gone.
 //   block  The second server receives a message of the dead job, which it had never had to do with.
 //          It says by renaming the file, to GATE.ready, that it looks at nothing until then.
+//   next   The same when the first server has met so many other jobs that one has the dead one's
+//          number.
 //   lack   The second server waits for a message that the dead job has not sent: a deadlock.
 //   copy   The first server leaves while the dead job has not fetched the copy of a small message.
 //   full   It leaves while messages wait for room in the mailbox of the dead.
@@ -13,13 +15,23 @@
 #include <mpi.h>
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { N_HELD = 200, KIB = 256, BLOCK = 4000, N_FULL = 20000, WAITS_S = 2, DIE = 9, N_ROW = 200 };
+enum {
+    N_HELD = 200,
+    KIB = 256,
+    BLOCK = 4000,
+    N_FULL = 20000,
+    WAITS_S = 2,
+    DIE = 9,
+    N_ROW = 200,
+    N_NEXT = 130
+};
 
 static void wait_for(const char *gate)
 {
@@ -28,7 +40,7 @@ static void wait_for(const char *gate)
     }
 }
 
-static void receive_block(MPI_Comm inter, int rank, const char *gate)
+static void receive_block(MPI_Comm inter, int rank, const char *gate, const char *port)
 {
     char in[BLOCK], ready[4096];
     snprintf(ready, sizeof ready, "%s.ready", gate);
@@ -36,6 +48,11 @@ static void receive_block(MPI_Comm inter, int rank, const char *gate)
         rename(gate, ready); // it looks at nothing from now on
     }
     wait_for(gate);
+    for (int i = 0; i < N_NEXT && port != NULL && rank == 0; i++) {
+        MPI_Comm next;
+        T_EQ(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &next), MPI_SUCCESS);
+        T_EQ(MPI_Comm_disconnect(&next), MPI_SUCCESS);
+    }
     wait_for(ready);
     if (rank == 1) {
         T_EQ(MPI_Recv(in, BLOCK, MPI_CHAR, 0, 0, inter, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -123,8 +140,9 @@ static void serve(MPI_Comm home, const char *what, const char *name, const char 
         T_EQ(MPI_Publish_name(name, MPI_INFO_NULL, port), MPI_SUCCESS);
     }
     T_EQ(MPI_Comm_accept(port, MPI_INFO_NULL, 0, home, &inter), MPI_SUCCESS);
-    if (strcmp(what, "block") == 0) {
-        receive_block(inter, rank, gate);
+    bool is_next = strcmp(what, "next") == 0;
+    if (is_next || strcmp(what, "block") == 0) {
+        receive_block(inter, rank, gate, is_next ? port : NULL);
     } else if (strcmp(what, "lack") == 0) {
         wait_for(gate);
         if (rank == 1) {
@@ -151,7 +169,11 @@ static void call(const char *what, const char *name, const char *gate)
         nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
     }
     T_EQ(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_SUCCESS);
-    if (strcmp(what, "block") == 0) {
+    if (strcmp(what, "other") == 0) {
+        T_EQ(MPI_Comm_disconnect(&inter), MPI_SUCCESS);
+        return;
+    }
+    if (strcmp(what, "next") == 0 || strcmp(what, "block") == 0) {
         wait_for(gate);
         out[BLOCK - 1] = DIE;
         T_EQ(MPI_Send(out, BLOCK, MPI_CHAR, 1, 0, inter), MPI_SUCCESS);

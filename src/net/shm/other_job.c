@@ -89,6 +89,34 @@ void pli_other_job_tidy(void)
     }
 }
 
+static bool is_unread_at(const struct pli_shm_mailbox *box, uint32_t number)
+{
+    uint64_t at = atomic_load_explicit(&box->head, memory_order_acquire);
+    uint64_t end = atomic_load_explicit(&box->tail, memory_order_acquire);
+    bool is = false;
+    for (; at != end && !is; at++) {
+        const struct pli_shm_cell *cell = &box->cells[at % PLI_SHM_N_CELL];
+        is = atomic_load_explicit(&cell->seq, memory_order_acquire) == (uint32_t)(at + 1) &&
+             cell->src_proc >> PLI_OTHER_JOB_INDEX == number;
+    }
+    return is;
+}
+
+// Whether a message that bears the number of another job waits to be read by a process of this one.
+static bool is_unread(const struct pli_node *node, uint32_t number)
+{
+    bool is = false;
+    for (uint32_t row = 0; row < pli_node_n_used(node) && !is; row++) {
+        const struct pli_node_row *r = &node->rows[row];
+        uint32_t n = atomic_load_explicit(&r->n_lane, memory_order_acquire);
+        bool has_ended = atomic_load_explicit(&r->has_ended, memory_order_acquire) != 0;
+        for (uint32_t k = 0; !has_ended && k < n && k < PLI_NODE_N_LANE && !is; k++) {
+            is = is_unread_at(pli_shm_box(node, row, (int)k), number);
+        }
+    }
+    return is;
+}
+
 enum pli_err pli_other_job_meet(const struct pli_other_job_name *name)
 {
     if (name->job == pli_boot.job) {
@@ -112,7 +140,7 @@ enum pli_err pli_other_job_meet(const struct pli_other_job_name *name)
             pli_other_job_self(&self);
             struct pli_jobtab_side here = { &pli_boot.node, self.job, self.launcher, self.memory };
             struct pli_jobtab_side there = { &node, name->job, name->launcher, name->memory };
-            err = pli_jobtab_meet(&here, &there, &pair);
+            err = pli_jobtab_meet(&here, &there, is_unread, &pair);
             err = err == PLI_OK ? enter(pair.theirs_here, name, &node, pair.mine_there) : err;
             if (err != PLI_OK) {
                 pli_node_unmap(&node);
@@ -184,9 +212,8 @@ static uint32_t count_left(const struct pli_shm_mailbox *writer, const struct le
     const uint64_t mask = ((uint64_t)1 << PLI_SHM_PLACE_CELLS) - 1;
     uint64_t place = atomic_load_explicit(&writer->far_place, memory_order_acquire);
     uint64_t n = place >> PLI_SHM_PLACE_CELLS & 0xff, passed = (left->head - place) & mask;
-    bool is_here =
-        atomic_load_explicit(&writer->far_claim, memory_order_acquire) == left->number &&
-        place >> PLI_SHM_PLACE_JOB == mine;
+    bool is_here = atomic_load_explicit(&writer->far_claim, memory_order_acquire) == left->number &&
+                   place >> PLI_SHM_PLACE_JOB == mine;
     return is_here && passed < n ? (uint32_t)(n - passed) : 0;
 }
 
@@ -197,8 +224,7 @@ static bool find_left(const struct pli_other_job *o, void *arg)
     for (uint32_t row = 0; row < pli_node_n_used(&o->node) && left->n == 0; row++) {
         const struct pli_node_row *r = &o->node.rows[row];
         uint32_t n = atomic_load_explicit(&r->n_lane, memory_order_acquire);
-        bool has_ended =
-            is_gone || atomic_load_explicit(&r->has_ended, memory_order_acquire) != 0;
+        bool has_ended = is_gone || atomic_load_explicit(&r->has_ended, memory_order_acquire) != 0;
         for (uint32_t k = 0; has_ended && k < n && k < PLI_NODE_N_LANE && left->n == 0; k++) {
             left->n = count_left(pli_shm_box(&o->node, row, (int)k), left, o->mine);
         }
