@@ -364,13 +364,13 @@ static MPI_Count items_of(const struct pli_file_datarep *rep, struct pli_datatyp
         return items;
     }
     struct pli_type_blocks b = pli_type_blocks_of(t);
-    for (MPI_Count i = 0; i<b.n && * left> 0; i++) {
-        struct pli_type_block k = pli_type_blocks_at(&b, i);
+    MPI_Count i = 0;
+    bool is_whole = true; // the data does not end within a block
+    while (*left > 0 && is_whole && i < b.n) {
+        struct pli_type_block k = pli_type_blocks_at(&b, i++);
         MPI_Count before = *left, got = items_of(rep, k.child, k.len, left);
         items += got;
-        if (before - *left < k.len * pli_file_datarep_size(rep, k.child)) {
-            break; // the data ends within this block
-        }
+        is_whole = before - *left == k.len * pli_file_datarep_size(rep, k.child);
     }
     return items;
 }
