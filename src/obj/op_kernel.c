@@ -39,6 +39,8 @@ typedef pli_f16 any_F16 ANYWHERE;
 #define HAS_WIDE 0
 #endif
 
+enum { WIDEST_MIN = 512 }; // bytes
+
 // The functions of a loop that `name`_each does for each kind of processor.
 #define FUNCTION(name)                                                                             \
     static void name(const void *in, void *inout, size_t n)                                        \
@@ -46,21 +48,30 @@ typedef pli_f16 any_F16 ANYWHERE;
         name##_each(in, inout, n);                                                                 \
     }
 #if HAS_WIDE
-#define FUNCTIONS_WITH(name, widest)                                                               \
+// The longest vectors only do what fills them: of a rest they would do more one by one.
+#define FUNCTIONS_WITH(name, size, widest)                                                         \
     FUNCTION(name)                                                                                 \
-    static __attribute__((target("avx2"))) void name##_wide(const void *in, void *inout, size_t n) \
+    static __attribute__((noinline, target("avx2"))) void name##_wide(const void *in, void *inout, \
+                                                                      size_t n)                    \
     {                                                                                              \
         name##_each(in, inout, n);                                                                 \
     }                                                                                              \
     static                                                                                         \
         __attribute__((target(widest))) void name##_widest(const void *in, void *inout, size_t n)  \
     {                                                                                              \
-        name##_each(in, inout, n);                                                                 \
+        size_t most = n * (size) < WIDEST_MIN ? 0 : n / (64 / (size)) * (64 / (size));             \
+        if (most > 0) {                                                                            \
+            name##_each(in, inout, most);                                                          \
+        }                                                                                          \
+        if (most < n) {                                                                            \
+            name##_wide((const char *)in + most * (size), (char *)inout + most * (size),           \
+                        n - most);                                                                 \
+        }                                                                                          \
     }
 #else
-#define FUNCTIONS_WITH(name, widest) FUNCTION(name)
+#define FUNCTIONS_WITH(name, size, widest) FUNCTION(name)
 #endif
-#define FUNCTIONS(name) FUNCTIONS_WITH(name, WIDEST)
+#define FUNCTIONS(name, size) FUNCTIONS_WITH(name, size, WIDEST)
 
 #define EACH(name)                                                                                 \
     static inline                                                                                  \
@@ -75,7 +86,7 @@ typedef pli_f16 any_F16 ANYWHERE;
             b[i] = (any_##number)(expr);                                                           \
         }                                                                                          \
     }                                                                                              \
-    FUNCTIONS(op##_##number)
+    FUNCTIONS(op##_##number, sizeof(any_##number))
 #define ORDER(number)                                                                              \
     LOOP(min, number, a[i] < b[i] ? a[i] : b[i])                                                   \
     LOOP(max, number, a[i] > b[i] ? a[i] : b[i])
@@ -98,7 +109,7 @@ typedef pli_f16 any_F16 ANYWHERE;
     {                                                                                              \
         sum_##part##_each(in, inout, 2 * n);                                                       \
     }                                                                                              \
-    FUNCTIONS(sum_##number)                                                                        \
+    FUNCTIONS(sum_##number, 2 * sizeof(any_##part))                                                \
     EACH(prod_##number)                                                                            \
     {                                                                                              \
         const any_##part *restrict a = in;                                                         \
@@ -109,7 +120,7 @@ typedef pli_f16 any_F16 ANYWHERE;
             b[i] = re;                                                                             \
         }                                                                                          \
     }                                                                                              \
-    FUNCTIONS_WITH(prod_##number, "avx2")
+    FUNCTIONS_WITH(prod_##number, 2 * sizeof(any_##part), "avx2")
 
 ORDER(I8)
 ORDER(U8)
