@@ -6,6 +6,8 @@
 // elements and no product is rounded together with a sum.
 #include "obj/op_kernel.h"
 
+#include <stdatomic.h>
+
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF // as GCC does for standard C
 #endif
@@ -197,16 +199,30 @@ static const pli_op_fn kernels[PLI_N_VECTORS][PLI_N_OP][PLI_N_NUM] = {
 
 // Processors with AVX-512 that are older than its second set of byte instructions (before Ice Lake)
 // slow down for milliseconds after a few of the longest vectors, so the program would pay for them.
-enum pli_vectors pli_op_vectors(void)
+__attribute__((cold)) static enum pli_vectors choose(void)
 {
 #if HAS_WIDE
-    return __builtin_cpu_supports("avx512vbmi2") && pli_op_has_vectors(PLI_VECTORS_AVX512)
-               ? PLI_VECTORS_AVX512
-           : pli_op_has_vectors(PLI_VECTORS_AVX2) ? PLI_VECTORS_AVX2
-                                                  : PLI_VECTORS_PLAIN;
-#else
-    return PLI_VECTORS_PLAIN;
+    if (__builtin_cpu_supports("avx512vbmi2") && pli_op_has_vectors(PLI_VECTORS_AVX512)) {
+        return PLI_VECTORS_AVX512;
+    }
 #endif
+    return pli_op_has_vectors(PLI_VECTORS_AVX2) ? PLI_VECTORS_AVX2 : PLI_VECTORS_PLAIN;
+}
+
+static inline enum pli_vectors vectors(void)
+{
+    static _Atomic uint8_t chosen; // one more than it; 0: not yet
+    uint8_t v = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (__builtin_expect(v == 0, 0)) {
+        v = (uint8_t)(choose() + 1);
+        atomic_store_explicit(&chosen, v, memory_order_relaxed);
+    }
+    return (enum pli_vectors)(v - 1);
+}
+
+enum pli_vectors pli_op_vectors(void)
+{
+    return vectors();
 }
 
 bool pli_op_has_vectors(enum pli_vectors v)
@@ -229,7 +245,7 @@ pli_op_fn pli_op_kernel_with(enum pli_vectors v, enum pli_op_which op, enum pli_
 
 pli_op_fn pli_op_kernel(enum pli_op_which op, enum pli_number number)
 {
-    return kernels[pli_op_vectors()][op][number];
+    return kernels[vectors()][op][number];
 }
 
 // MPI_MINLOC and MPI_MAXLOC: one loop per kind of value and kind of index. [MPI-5.0 6.9.4]
