@@ -4,30 +4,51 @@
 // one while the next one is on its way.
 #include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
+#include "coll/piece.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 
+#include <stdlib.h>
+
 enum { PIECE = 128 * 1024 };
 
+// One piece, which lies in memory as it is sent.
+static enum pli_err move(const struct pli_board_hosts *v, const struct pli_coll_args *a, void *data,
+                         size_t bytes)
+{
+    struct pli_coll_args p = *a;
+    p.recv = (struct pli_blocks){ .buf = data,
+                                  .count = (MPI_Count)bytes,
+                                  .type = pli_datatype_basic(MPI_BYTE) };
+    enum pli_err err = pli_board_hosts_between(v, &p, a->root, pli_bcast_binomial);
+    return pli_board_hosts_spread(v, &p, err);
+}
+
+// Members may have other datatypes for the same data, so a piece is a number of bytes.
 enum pli_err pli_bcast_board_hosts(const struct pli_coll_args *a)
 {
     struct pli_board_hosts v = pli_board_hosts_view(a, a->root);
-    const struct pli_datatype *t = a->recv.type;
-    MPI_Count total = a->recv.count, most = total;
-    if (t->is_dense && t->extent == t->size && t->size > 0 && t->size <= PIECE) {
-        most = PIECE / t->size;
+    struct pli_block b = pli_blocks_one(&a->recv);
+    size_t bytes = (size_t)pli_blocks_bytes(b), most = bytes < PIECE ? bytes : PIECE, done = 0;
+    bool is_root = a->comm->rank == a->root;
+    bool has_holes = !pli_datatype_is_run(b.type, b.count);
+    char *copy = has_holes ? malloc(most + 1) : NULL;
+    if (copy == NULL && has_holes) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a piece of a broadcast");
     }
-    MPI_Count first = 0;
+    enum pli_err err;
     do {
-        struct pli_coll_args p = *a;
-        p.recv.count = total - first < most ? total - first : most;
-        p.recv.buf = pli_blocks_shift(a->recv.buf, first * t->extent);
-        enum pli_err err = pli_board_hosts_between(&v, &p, a->root, pli_bcast_binomial);
-        err = pli_board_hosts_spread(&v, &p, err);
-        if (err != PLI_OK) {
-            return err;
+        size_t n = bytes - done < most ? bytes - done : most;
+        if (copy != NULL && is_root) {
+            pli_piece_out(&b, done, copy, n);
         }
-        first += p.recv.count;
-    } while (first < total);
-    return PLI_OK;
+        MPI_Count at = b.type->true_lb + (MPI_Count)done;
+        err = move(&v, a, copy != NULL ? copy : pli_blocks_shift(b.buf, at), n);
+        if (copy != NULL && !is_root && err == PLI_OK) {
+            pli_piece_in(&b, done, copy, n);
+        }
+        done += n;
+    } while (err == PLI_OK && done < bytes);
+    free(copy);
+    return err;
 }
