@@ -102,14 +102,15 @@ void pli_cma_offer(struct pli_request *send, struct pli_shm_cell *cell)
     }
     send->state |= PLI_REQ_OFFERED;
     send->lane->n_offer++;
-    if (send->type->is_dense) {
+    if (pli_datatype_is_run(send->type, send->count)) {
         cell->word[1] = (uint64_t)(uintptr_t)send->buf + (uint64_t)send->type->true_lb;
         cell->word[2] = 1;
         return;
     }
     int n = 0;
     send->pieces = pieces_of(send, &n);
-    cell->word[1] = (uint64_t)(uintptr_t)send->pieces;
+    bool is_one = send->pieces != NULL && n == 1; // the receiver asks for no list then
+    cell->word[1] = (uint64_t)(uintptr_t)(is_one ? send->pieces[0].iov_base : send->pieces);
     cell->word[2] = (uint64_t)n;
 }
 

@@ -40,7 +40,7 @@ static MPI_Datatype any_type(uint32_t want, int *count_out)
 {
     MPI_Datatype t;
     int len, n;
-    switch (any(5)) {
+    switch (any(6)) {
     case 0: // bytes in a row
         *count_out = (int)want;
         MPI_Type_dup(MPI_BYTE, &t);
@@ -61,6 +61,12 @@ static MPI_Datatype any_type(uint32_t want, int *count_out)
         len = (int)want / (2 * n) + 1;
         MPI_Type_indexed(2, (int[]){ len, len }, (int[]){ len + 64, 0 }, MPI_BYTE, &t);
         *count_out = n;
+        break;
+    case 4: // a block in a larger array
+        len = (int)want;
+        MPI_Type_create_subarray(1, (int[]){ len + 3000 }, (int[]){ len },
+                                 (int[]){ (int)any(3000) }, MPI_ORDER_C, MPI_BYTE, &t);
+        *count_out = 1;
         break;
     default: // ints in a row
         *count_out = (int)want / 4 + 1;
