@@ -104,8 +104,8 @@ enum { WIDEST_MIN = 512 }; // bytes
 #define FLOATS(number)                                                                             \
     LOOP(sum, number, a[i] + b[i])                                                                 \
     LOOP(prod, number, a[i] * b[i])
-// A complex number is two floats: its sum is theirs. Its product has no loop with AVX-512, where GCC
-// 12 rounds products together with sums whatever it is told.
+// A complex number is two floats: its sum is theirs. Its product has no loop with AVX-512, where
+// GCC 12 rounds products together with sums whatever it is told.
 #define COMPLEX(number, part)                                                                      \
     EACH(sum_##number)                                                                             \
     {                                                                                              \
