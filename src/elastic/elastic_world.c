@@ -5,6 +5,7 @@
 // read.
 #include "elastic/elastic_world.h"
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "boot/boot.h"
 #include "coll/coll.h"
@@ -20,10 +21,13 @@
 #include "obj/errhandler.h"
 #include "session/session_pset.h"
 
+#include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { PATIENCE_NS = 1000000000 }; // with a launcher that is not ready for another resize
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pli_comm **worlds; // by version, made when first asked for; guarded by lock
@@ -233,6 +237,32 @@ enum pli_err pli_elastic_world_resize(struct pli_comm *comm, int size)
     return pli_elastic_world_resize_info(comm, size, NULL);
 }
 
+void pli_elastic_world_pause(struct pli_comm *comm, const char *call)
+{
+    struct pli_waiter w = {
+        .lane = comm->ep->lane, .comm = comm, .call = call, .is_restless = true
+    };
+    for (int i = 0; i < 100; i++) {
+        pli_progress_step(&w);
+    }
+    pli_progress_end(&w);
+}
+
+// A rank that came by the last resize says that it works only when it has met the others, who may
+// go on before it does. So a launcher that is not ready is asked again.
+static enum pli_err ask(struct pli_comm *comm, int size, struct pli_info *info,
+                        struct pli_answer *answer)
+{
+    uint64_t end = pli_clock_ns() + PATIENCE_NS;
+    enum pli_err err = pli_host_hint_resize(comm->ep->lane, size, info, answer);
+    while (err == PLI_OK && answer->error == EBUSY && pli_clock_ns() < end) {
+        pli_elastic_world_pause(comm, "MPIX_World_resize");
+        *answer = (struct pli_answer){ 0 };
+        err = pli_host_hint_resize(comm->ep->lane, size, info, answer);
+    }
+    return err;
+}
+
 // Wait until this host knows the version; the host of the first member knows it earlier.
 static void await_version(struct pli_comm *comm, uint32_t version)
 {
@@ -259,7 +289,7 @@ enum pli_err pli_elastic_world_resize_info(struct pli_comm *comm, int size, stru
         answer.error = -1;
         snprintf(answer.text, sizeof answer.text, "a world cannot have %d ranks", size);
     } else if (comm->rank == 0) {
-        err = pli_host_hint_resize(comm->ep->lane, size, info, &answer);
+        err = ask(comm, size, info, &answer);
         answer.error = err != PLI_OK && answer.error == 0 ? -1 : answer.error;
         if (err != PLI_OK) {
             snprintf(answer.text, sizeof answer.text, "%.230s", pli_fail_take(NULL));

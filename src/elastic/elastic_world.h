@@ -37,6 +37,9 @@ enum pli_err pli_elastic_world_leaving(int *flag_out);
 enum pli_err pli_elastic_world_resize(struct pli_comm *comm, int size);
 enum pli_err pli_elastic_world_resize_info(struct pli_comm *comm, int size, struct pli_info *info);
 
+// Wait a moment in this call, until mpiexec is free for a request or has done another one.
+void pli_elastic_world_pause(struct pli_comm *comm, const char *call);
+
 // Register with the rooms below. Context: start-up only.
 void pli_elastic_world_prepare(void);
 

@@ -93,18 +93,6 @@ static enum pli_err read_order(struct pli_info *info, struct order *o)
     return err;
 }
 
-// Until mpiexec is free for a request, or has done another one.
-static void wait_a_moment(struct pli_comm *c)
-{
-    struct pli_waiter w = {
-        .lane = c->ep->lane, .comm = c, .call = "MPIX_World_next", .is_restless = true
-    };
-    for (int i = 0; i < 100; i++) {
-        pli_progress_step(&w);
-    }
-    pli_progress_end(&w);
-}
-
 static enum pli_err request(struct pli_comm *living, const struct order *o,
                             struct pli_answer *answer)
 {
@@ -126,7 +114,7 @@ static void request_version(struct pli_comm *living, uint32_t version, const str
         *answer = (struct pli_answer){ 0 };
         err = request(living, o, answer);
         if (err == PLI_OK && answer->error == EBUSY) {
-            wait_a_moment(living);
+            pli_elastic_world_pause(living, "MPIX_World_next");
         }
     } while (err == PLI_OK && answer->error == EBUSY && next_of(version) == version);
     if (err != PLI_OK) {
