@@ -5,7 +5,6 @@
 // read.
 #include "elastic/elastic_world.h"
 
-#include "base/clock.h"
 #include "base/cpu.h"
 #include "boot/boot.h"
 #include "coll/coll.h"
@@ -27,7 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PATIENCE_NS = 1000000000 }; // with a launcher that is not ready for another resize
+enum { TRIES = 120 }; // a second, with a launcher that is not ready for another resize
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pli_comm **worlds; // by version, made when first asked for; guarded by lock
@@ -253,9 +252,8 @@ void pli_elastic_world_pause(struct pli_comm *comm, const char *call)
 static enum pli_err ask(struct pli_comm *comm, int size, struct pli_info *info,
                         struct pli_answer *answer)
 {
-    uint64_t end = pli_clock_ns() + PATIENCE_NS;
     enum pli_err err = pli_host_hint_resize(comm->ep->lane, size, info, answer);
-    while (err == PLI_OK && answer->error == EBUSY && pli_clock_ns() < end) {
+    for (int i = 0; i < TRIES && err == PLI_OK && answer->error == EBUSY; i++) {
         pli_elastic_world_pause(comm, "MPIX_World_resize");
         *answer = (struct pli_answer){ 0 };
         err = pli_host_hint_resize(comm->ep->lane, size, info, answer);
